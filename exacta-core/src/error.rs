@@ -1,0 +1,187 @@
+//! The one error type of the host crates: data in fields, the sentence by `thiserror`.
+
+/// What can be wrong with an input. Each message names the argument, the rule and the value.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// `pred` and `target` must have one shape.
+    #[error("pred and target must have the same shape; got {pred:?} and {target:?}")]
+    ShapeMismatch {
+        /// Shape of the prediction.
+        pred: Vec<usize>,
+        /// Shape of the reference.
+        target: Vec<usize>,
+    },
+    /// The number of axes does not fit the input format.
+    #[error("pred of input_format={format:?} must have {expected} axes; got shape {shape:?}")]
+    WrongRank {
+        /// Name of the input format.
+        format: &'static str,
+        /// What the format asks for, in words.
+        expected: &'static str,
+        /// The shape that came.
+        shape: Vec<usize>,
+    },
+    /// The mask has another shape than the voxels.
+    #[error("mask must have shape {expected:?}, one value a voxel; got {found:?}")]
+    MaskShape {
+        /// The shape that the voxels ask for.
+        expected: Vec<usize>,
+        /// The shape that came.
+        found: Vec<usize>,
+    },
+    /// `num_classes` is too small, or not the number of channels.
+    #[error("num_classes must be {rule}; got {value}")]
+    NumClasses {
+        /// The rule, in words.
+        rule: String,
+        /// The value that came.
+        value: usize,
+    },
+    /// `ignore_index` has no meaning for independent channels.
+    #[error("ignore_index needs input_format=\"index\"; one-hot channels have no label to ignore, pass mask instead")]
+    IgnoreWithOneHot,
+    /// A counted label lies outside `[0, num_classes)`.
+    #[error("labels must lie in [0, {num_classes}) for num_classes={num_classes}; found minimum {min} and maximum {max} over pred and target{hint}")]
+    LabelOutOfRange {
+        /// Number of classes.
+        num_classes: usize,
+        /// Smallest counted label of both arrays.
+        min: i128,
+        /// Largest counted label of both arrays.
+        max: i128,
+        /// The likely mistake, or nothing.
+        hint: &'static str,
+    },
+    /// A floating label map holds a value that is not whole.
+    #[error("{argument} must hold whole numbers for input_format=\"index\"; found {value}: pass labels, not probabilities or interpolated values")]
+    FractionalLabel {
+        /// `pred` or `target`.
+        argument: &'static str,
+        /// The first offending value.
+        value: f64,
+    },
+    /// A one-hot channel holds something other than 0 and 1.
+    #[error("{argument} must hold only 0 and 1 for input_format=\"one-hot\"; found {value}{hint}")]
+    NotBinary {
+        /// `pred` or `target`.
+        argument: &'static str,
+        /// The first offending value.
+        value: f64,
+        /// The likely mistake, or nothing.
+        hint: &'static str,
+    },
+    /// A spacing is not finite, or out of range.
+    #[error("spacing must be finite and lie in [{low:e}, {high:e}]; axis {axis} has {value}")]
+    InvalidSpacing {
+        /// Axis of the array.
+        axis: usize,
+        /// The value that came.
+        value: f64,
+        /// Smallest spacing allowed.
+        low: f64,
+        /// Largest spacing allowed.
+        high: f64,
+    },
+    /// A spacing has another length than the image has axes.
+    #[error("spacing must have one value for each of the {expected} spatial axes; got {found}")]
+    SpacingLength {
+        /// Number of spatial axes.
+        expected: usize,
+        /// Number of values that came.
+        found: usize,
+    },
+    /// A metric that needs a spacing got none.
+    #[error("{metric} needs spacing: the voxel size along each array axis")]
+    MissingSpacing {
+        /// The metric.
+        metric: &'static str,
+    },
+    /// A percentile outside `[0, 100]`.
+    #[error("percentile must lie in [0, 100]; got {value}")]
+    InvalidPercentile {
+        /// The value that came.
+        value: f64,
+    },
+    /// A tolerance that is negative or not finite.
+    #[error("tolerance must be finite and not negative; got {value}")]
+    InvalidTolerance {
+        /// The value that came.
+        value: f64,
+    },
+    /// The number of tolerances fits neither one nor the number of selected classes.
+    #[error("tolerance must be one value or one for each of the {expected} selected classes; got {found} values")]
+    ToleranceCount {
+        /// Number of selected classes.
+        expected: usize,
+        /// Number of values that came.
+        found: usize,
+    },
+    /// A name that is not among those known.
+    #[error("{argument} must be one of {names:?}; got {value:?}")]
+    UnknownName {
+        /// The argument.
+        argument: &'static str,
+        /// The name that came.
+        value: String,
+        /// The names known.
+        names: &'static [&'static str],
+    },
+    /// A convention that this version names but does not compute.
+    #[error("{argument}={value:?} is not available here; available: {names:?}")]
+    Unavailable {
+        /// The argument.
+        argument: &'static str,
+        /// The value that came.
+        value: &'static str,
+        /// The values that work.
+        names: &'static [&'static str],
+    },
+    /// No metric has this name.
+    #[error("metrics holds the unknown name {name:?}")]
+    UnknownMetric {
+        /// The name that came.
+        name: String,
+    },
+    /// A metric was given an option that it does not have, or not all that it needs.
+    #[error("metric {metric:?}: option {option:?} {rule}")]
+    Option {
+        /// The metric.
+        metric: &'static str,
+        /// The option.
+        option: String,
+        /// What is wrong, in words.
+        rule: &'static str,
+    },
+    /// A size metric was asked of images with the wrong number of axes.
+    #[error("{metric} needs {expected}-D images; these have {found} spatial axes")]
+    WrongDimension {
+        /// The metric.
+        metric: &'static str,
+        /// Spatial axes needed.
+        expected: usize,
+        /// Spatial axes found.
+        found: usize,
+    },
+    /// Surface metrics do not take a region or an ignored label.
+    #[error("surface metrics measure whole surfaces: mask and ignore_index do not apply to them")]
+    MaskedSurface,
+    /// A formula asked for distances that the stage was not told to resolve: a defect of the caller's plan.
+    #[error("the distances were resolved only up to {resolved}; the statistic needs more")]
+    NotResolved {
+        /// Distance up to which every element is known.
+        resolved: f64,
+    },
+    /// A size beyond what the records can index.
+    #[error("{what} is {value}, more than the {limit} supported")]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// Its value.
+        value: usize,
+        /// The largest value supported.
+        limit: usize,
+    },
+}
+
+/// `Result` with [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;

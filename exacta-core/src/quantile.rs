@@ -1,0 +1,143 @@
+//! Statistics of distance histograms, in a fixed order of sums.
+
+use crate::stages::{Bin, Directed};
+use crate::{Error, Percentile, Result};
+
+/// Percentile of the distances of one direction, interpolated linearly between ranks.
+///
+/// With `n` distances sorted ascending, `pos = q / 100 * (n - 1)`, `lo = floor(pos)`, `hi = min(lo + 1, n - 1)`: the
+/// value is `d[lo] + (d[hi] - d[lo]) * (pos - lo)`; `q = 100` is the maximum.
+///
+/// # Errors
+/// [`Error::NotResolved`] where the histogram ends before rank `hi`.
+///
+/// # Panics
+/// If there is no element: what an empty surface means is the caller's policy.
+pub fn percentile(directed: &Directed, q: Percentile) -> Result<f64> {
+    percentile_of(&[directed], q)
+}
+
+/// Percentile of the distances of both directions together.
+///
+/// # Errors
+/// As [`percentile`].
+///
+/// # Panics
+/// As [`percentile`].
+pub fn pooled_percentile(a: &Directed, b: &Directed, q: Percentile) -> Result<f64> {
+    percentile_of(&[a, b], q)
+}
+
+/// The two ranks that a percentile of `n` values lies between, and where between them.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "counts are far below 2^53 and the position is not negative"
+)]
+pub fn ranks(n: u64, q: f64) -> (u64, u64, f64) {
+    let position = q / 100.0 * (n - 1) as f64;
+    let low = position.floor();
+    let rank = low as u64;
+    (rank, (rank + 1).min(n - 1), position - low)
+}
+
+fn percentile_of(directions: &[&Directed], q: Percentile) -> Result<f64> {
+    let n: u64 = directions.iter().map(|d| d.total).sum();
+    assert!(n > 0, "a percentile of no distances");
+    let resolved = directions.iter().map(|d| d.resolved).fold(f64::INFINITY, f64::min);
+    if q.is_max() {
+        let max = directions.iter().filter(|d| d.total > 0).map(|d| d.max).try_fold(0.0, |a: f64, b| b.map(|b| a.max(b)));
+        return max.ok_or(Error::NotResolved { resolved });
+    }
+    let (low, high, fraction) = ranks(n, q.value());
+    let mut bins: Vec<Bin> = directions.iter().flat_map(|d| d.bins.iter().copied()).filter(|b| b.distance <= resolved).collect();
+    if directions.len() > 1 {
+        bins.sort_by(|a, b| a.distance.total_cmp(&b.distance));
+    }
+    let at = |rank: u64| {
+        let mut before = 0;
+        bins.iter().find_map(|bin| {
+            before += bin.count;
+            (rank < before).then_some(bin.distance)
+        })
+    };
+    let (Some(low), Some(high)) = (at(low), at(high)) else {
+        return Err(Error::NotResolved { resolved });
+    };
+    Ok(low + (high - low) * fraction)
+}
+
+/// Sum of all distances of one direction: `count * distance` added in ascending order.
+///
+/// # Errors
+/// [`Error::NotResolved`] unless every distance is known.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+pub fn sum(directed: &Directed) -> Result<f64> {
+    if directed.resolved < f64::INFINITY {
+        return Err(Error::NotResolved { resolved: directed.resolved });
+    }
+    Ok(directed.bins.iter().fold(0.0, |sum, bin| sum + bin.count as f64 * bin.distance))
+}
+
+/// Number of elements at most `tolerance` away; equal counts as within.
+///
+/// # Errors
+/// [`Error::NotResolved`] where the histogram ends before the tolerance.
+pub fn within(directed: &Directed, tolerance: f64) -> Result<u64> {
+    if directed.resolved < tolerance {
+        return Err(Error::NotResolved { resolved: directed.resolved });
+    }
+    Ok(directed.bins.iter().take_while(|bin| bin.distance <= tolerance).map(|bin| bin.count).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directed(distances: &[(f64, u64)]) -> Directed {
+        let bins: Vec<Bin> = distances.iter().map(|&(distance, count)| Bin { distance, count }).collect();
+        let max = bins.last().map(|bin| bin.distance);
+        Directed { total: bins.iter().map(|bin| bin.count).sum(), bins, resolved: f64::INFINITY, max }
+    }
+
+    fn q(value: f64) -> Percentile {
+        Percentile::new(value).expect("inside [0, 100]")
+    }
+
+    #[test]
+    fn interpolates_between_ranks() {
+        let d = directed(&[(0.0, 3), (1.0, 1)]);
+        assert_eq!(percentile(&d, q(0.0)), Ok(0.0));
+        assert_eq!(percentile(&d, q(50.0)), Ok(0.0));
+        // pos = 0.95 * 3 = 2.85, between rank 2 (0) and rank 3 (1).
+        assert_eq!(percentile(&d, q(95.0)), Ok(0.95 * 3.0 - 2.0));
+        assert_eq!(percentile(&d, q(100.0)), Ok(1.0));
+    }
+
+    #[test]
+    fn more_than_2_to_the_24_distances() {
+        // P21: the values 0, 1, .., 2^24.
+        let values: Vec<(f64, u64)> = (0..=1u32 << 24).map(|i| (f64::from(i), 1)).collect();
+        let value = percentile(&directed(&values), q(95.0)).expect("all resolved");
+        assert!((value - 15_938_355.2).abs() < 1e-6, "{value}");
+    }
+
+    #[test]
+    fn pooled_is_the_percentile_of_the_union() {
+        let (a, b) = (directed(&[(0.0, 1), (2.0, 1)]), directed(&[(1.0, 3)]));
+        assert_eq!(pooled_percentile(&a, &b, q(50.0)), Ok(1.0));
+        assert_eq!(pooled_percentile(&a, &b, q(100.0)), Ok(2.0));
+    }
+
+    #[test]
+    fn unresolved_ranks_are_an_error_and_never_a_number() {
+        let d = Directed { total: 10, bins: vec![Bin { distance: 1.0, count: 9 }], resolved: 1.0, max: None };
+        assert_eq!(percentile(&d, q(50.0)), Ok(1.0));
+        assert_eq!(percentile(&d, q(95.0)), Err(Error::NotResolved { resolved: 1.0 }));
+        assert_eq!(percentile(&d, q(100.0)), Err(Error::NotResolved { resolved: 1.0 }));
+        assert_eq!(sum(&d), Err(Error::NotResolved { resolved: 1.0 }));
+        assert_eq!(within(&d, 1.0), Ok(9));
+        assert_eq!(within(&d, 1.5), Err(Error::NotResolved { resolved: 1.0 }));
+    }
+}

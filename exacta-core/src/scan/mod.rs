@@ -1,0 +1,14 @@
+//! The passes that read labels, each byte once.
+//!
+//! [`counts`](crate::stages::CountStage::counts) reads tiles and keeps only counters. [`planes`](scan_planes) packs
+//! every slice into bit planes, counts, and hands a window of three packed slices to a visitor: what surfaces,
+//! components and skeletons are made from, without a volume-sized intermediate.
+
+mod counts;
+mod diagnose;
+mod packed;
+mod planes;
+mod tally;
+
+pub use packed::PackedSlice;
+pub use planes::{SliceVisitor, Visited, Window, scan_planes};

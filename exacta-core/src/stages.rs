@@ -1,0 +1,160 @@
+//! The stages through which kernels and formulas meet: voxels in, small records out.
+//!
+//! A stage reads voxels and knows no metric; a formula reads records and sees no voxel. Each backend implements the
+//! same stages, so Dice and HD95 exist once whatever the device.
+
+use crate::{Backend, Batch, Spacing, SurfaceKind, Table};
+
+/// The four counts of one case and class, over the voxels that count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Voxels of the class in both.
+    pub true_positives: u64,
+    /// Voxels of the class in the prediction alone.
+    pub false_positives: u64,
+    /// Voxels of the class in the reference alone.
+    pub false_negatives: u64,
+    /// Voxels of the class in neither.
+    pub true_negatives: u64,
+}
+
+impl Counts {
+    /// Size of the predicted class.
+    pub const fn predicted(&self) -> u64 {
+        self.true_positives + self.false_positives
+    }
+
+    /// Size of the reference class.
+    pub const fn target(&self) -> u64 {
+        self.true_positives + self.false_negatives
+    }
+
+    /// Number of voxels that count.
+    pub const fn counted(&self) -> u64 {
+        self.true_positives + self.false_positives + self.false_negatives + self.true_negatives
+    }
+}
+
+impl std::ops::Add for Counts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            true_positives: self.true_positives + other.true_positives,
+            false_positives: self.false_positives + other.false_positives,
+            false_negatives: self.false_negatives + other.false_negatives,
+            true_negatives: self.true_negatives + other.true_negatives,
+        }
+    }
+}
+
+impl std::iter::Sum for Counts {
+    fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
+        counts.fold(Self::default(), std::ops::Add::add)
+    }
+}
+
+/// Counting: one read of the labels, which also checks their range.
+pub trait CountStage: Backend {
+    /// The counts of each case and selected class.
+    ///
+    /// # Errors
+    /// [`crate::Error::LabelOutOfRange`], [`crate::Error::FractionalLabel`], [`crate::Error::NotBinary`] for a counted value.
+    fn counts(&self, batch: &Batch<'_>) -> Result<Table<Counts>, Self::Error>;
+}
+
+/// What must be known of the distances of one case and class; what is not needed is not computed.
+///
+/// Needs join: the result serves every statistic that asked.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Need {
+    /// Every distance.
+    pub all: bool,
+    /// The largest distance of each direction.
+    pub max: bool,
+    /// The percentile below 100 of each direction, the largest asked for.
+    pub directed_percentile: Option<f64>,
+    /// The percentile below 100 of both directions together, the largest asked for.
+    pub pooled_percentile: Option<f64>,
+    /// Every distance up to this one, inclusive.
+    pub within: Option<f64>,
+}
+
+impl Need {
+    /// Every distance.
+    pub const ALL: Self = Self { all: true, max: false, directed_percentile: None, pooled_percentile: None, within: None };
+
+    /// What serves both.
+    pub fn join(self, other: Self) -> Self {
+        let larger = |a: Option<f64>, b: Option<f64>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.max(b)),
+            (a, b) => a.or(b),
+        };
+        Self {
+            all: self.all | other.all,
+            max: self.max | other.max,
+            directed_percentile: larger(self.directed_percentile, other.directed_percentile),
+            pooled_percentile: larger(self.pooled_percentile, other.pooled_percentile),
+            within: larger(self.within, other.within),
+        }
+    }
+}
+
+/// How many surface elements lie at one exact distance.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bin {
+    /// The distance, in the unit of the spacing.
+    pub distance: f64,
+    /// Number of elements at it.
+    pub count: u64,
+}
+
+/// Distances of one surface's elements to the other surface: a histogram over exact values.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Directed {
+    /// Number of elements of the surface, resolved or not.
+    pub total: u64,
+    /// Known distances, ascending.
+    pub bins: Vec<Bin>,
+    /// Every element at most this far is among `bins`; infinite if all are.
+    pub resolved: f64,
+    /// The largest distance, where it was asked for or all are known.
+    pub max: Option<f64>,
+}
+
+/// Distances between the surfaces of one class in one case.
+///
+/// An empty surface has `total` 0 and then neither direction has bins.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SurfaceDistances {
+    /// Elements of the prediction to the reference.
+    pub pred_to_target: Directed,
+    /// Elements of the reference to the prediction.
+    pub target_to_pred: Directed,
+}
+
+/// Surfaces and the exact distances between them.
+pub trait SurfaceStage: Backend {
+    /// The surfaces of a batch, as this backend keeps them.
+    type Surfaces;
+
+    /// Surfaces of every selected class, and the counts, from one read of the labels.
+    ///
+    /// # Errors
+    /// As [`CountStage::counts`]; [`crate::Error::MaskedSurface`] for a batch with a mask or an ignored label;
+    /// [`crate::Error::Unavailable`] for a kind that this backend does not have.
+    fn surfaces(&self, batch: &Batch<'_>, kind: SurfaceKind) -> Result<(Table<Counts>, Self::Surfaces), Self::Error>;
+
+    /// Distances for each case and selected class.
+    ///
+    /// `spacings` has one value a case; `needs` one a selected class.
+    ///
+    /// # Errors
+    /// Those of the backend.
+    fn distances(
+        &self,
+        surfaces: &Self::Surfaces,
+        spacings: &[Spacing],
+        needs: &[Need],
+    ) -> Result<Table<SurfaceDistances>, Self::Error>;
+}

@@ -1,0 +1,7 @@
+//! Oracles and generators for tests: feature `testing`, never in a release.
+
+mod naive;
+mod strategies;
+
+pub use naive::counts as naive_counts;
+pub use strategies::{Case, cases, labels_of, levels};
