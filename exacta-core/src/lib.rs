@@ -37,7 +37,7 @@ pub use backend::{Backend, Cpu};
 pub use batch::Batch;
 pub use conventions::*;
 pub use error::{Error, Result};
-pub use fearless_simd::Level;
+pub use fearless_simd::{Level, dispatch};
 pub use grid::Grid;
 pub use labels::{Element, Labels};
 pub use ndarray;

@@ -85,7 +85,7 @@ pub fn sum(directed: &Directed) -> Result<f64> {
 /// # Errors
 /// [`Error::NotResolved`] where the histogram ends before the tolerance.
 pub fn within(directed: &Directed, tolerance: f64) -> Result<u64> {
-    if directed.resolved < tolerance {
+    if directed.resolved <= tolerance {
         return Err(Error::NotResolved { resolved: directed.resolved });
     }
     Ok(directed.bins.iter().take_while(|bin| bin.distance <= tolerance).map(|bin| bin.count).sum())
@@ -137,7 +137,8 @@ mod tests {
         assert_eq!(percentile(&d, q(95.0)), Err(Error::NotResolved { resolved: 1.0 }));
         assert_eq!(percentile(&d, q(100.0)), Err(Error::NotResolved { resolved: 1.0 }));
         assert_eq!(sum(&d), Err(Error::NotResolved { resolved: 1.0 }));
-        assert_eq!(within(&d, 1.0), Ok(9));
-        assert_eq!(within(&d, 1.5), Err(Error::NotResolved { resolved: 1.0 }));
+        assert_eq!(within(&d, 0.5), Ok(0));
+        // An element exactly as far as the resolved distance may be missing.
+        assert_eq!(within(&d, 1.0), Err(Error::NotResolved { resolved: 1.0 }));
     }
 }

@@ -116,7 +116,7 @@ pub struct Directed {
     pub total: u64,
     /// Known distances, ascending.
     pub bins: Vec<Bin>,
-    /// Every element at most this far is among `bins`; infinite if all are.
+    /// Every element closer than this is among `bins`; infinite if all are.
     pub resolved: f64,
     /// The largest distance, where it was asked for or all are known.
     pub max: Option<f64>,

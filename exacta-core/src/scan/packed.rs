@@ -59,6 +59,9 @@ impl PackedSlice {
 
     /// The voxels of word `i` whose label is `label`.
     pub fn select(&self, i: usize, label: u32) -> u64 {
+        if self.uniform[i] != MIXED {
+            return if self.uniform[i] == label { self.valid(i) } else { 0 };
+        }
         let at = 1 + self.words + i;
         (0..self.bits).fold(self.valid(i), |found, bit| {
             let word = self.planes[bit * self.pitch() + at];
@@ -68,6 +71,9 @@ impl PackedSlice {
 
     /// The label of the voxel at bit `position` of word `i`.
     pub fn label(&self, i: usize, position: u32) -> u32 {
+        if self.uniform[i] != MIXED {
+            return self.uniform[i];
+        }
         let at = 1 + self.words + i;
         (0..self.bits).fold(0, |label, bit| {
             label | u32::from(self.planes[bit * self.pitch() + at] >> position & 1 == 1) << bit
@@ -83,6 +89,16 @@ impl PackedSlice {
     /// The label of all voxels of word `i`, or [`MIXED`].
     pub(crate) fn uniform(&self, i: usize) -> u32 {
         self.uniform[i]
+    }
+
+    /// Number of words of a row.
+    pub fn words(&self) -> usize {
+        self.words
+    }
+
+    /// Number of columns of a row.
+    pub fn columns(&self) -> usize {
+        self.columns
     }
 
     fn plane_range(&self, bit: usize) -> std::ops::Range<usize> {

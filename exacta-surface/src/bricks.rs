@@ -1,0 +1,147 @@
+//! Points grouped in bricks of 8x8x8 voxels, with tight boxes, coordinates apart.
+
+use exacta_core::Grid;
+
+use crate::dense::WordBox;
+use crate::squared;
+
+/// Voxels along the edge of a brick, as a power of two.
+const EDGE: u32 = 3;
+
+/// Points of one surface, those of a brick together. Coordinates are in axis order, relative to the box.
+#[derive(Debug, Default)]
+pub(crate) struct Points {
+    /// Coordinates along each axis: whole numbers, as doubles for exact arithmetic.
+    pub(crate) coordinates: [Vec<f64>; 3],
+    /// Where each brick's points start; one more than there are bricks.
+    pub(crate) starts: Vec<usize>,
+    low: [Vec<f64>; 3],
+    high: [Vec<f64>; 3],
+}
+
+/// A lower and an upper bound of a squared distance.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Bounds {
+    pub(crate) lower: f64,
+    pub(crate) upper: f64,
+}
+
+impl Points {
+    /// The voxels of `words`, by brick.
+    pub(crate) fn new(grid: &Grid, bounds: &WordBox, words: impl Iterator<Item = (u32, u64)>) -> Self {
+        let mut keyed: Vec<([u32; 3], [u32; 3])> = Vec::new();
+        for (word, mut bits) in words {
+            let [slice, row, word] = bounds.at(word).map(|n| u32::try_from(n).expect("an axis fits 32 bits"));
+            while bits != 0 {
+                let at = grid.by_axis([slice, row, word * 64 + bits.trailing_zeros()]);
+                keyed.push((at.map(|n| n >> EDGE), at));
+                bits &= bits - 1;
+            }
+        }
+        keyed.sort_unstable();
+        let mut points = Self::default();
+        let mut brick = None;
+        for (i, (key, at)) in keyed.into_iter().enumerate() {
+            let fresh = brick != Some(key);
+            brick = Some(key);
+            if fresh {
+                points.starts.push(i);
+            }
+            for (k, at) in at.into_iter().enumerate() {
+                let at = f64::from(at);
+                points.coordinates[k].push(at);
+                if fresh {
+                    points.low[k].push(at);
+                    points.high[k].push(at);
+                } else {
+                    let last = points.low[k].len() - 1;
+                    points.low[k][last] = points.low[k][last].min(at);
+                    points.high[k][last] = points.high[k][last].max(at);
+                }
+            }
+        }
+        points.starts.push(points.coordinates[0].len());
+        points
+    }
+
+    /// Number of bricks.
+    pub(crate) fn bricks(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// Number of points.
+    pub(crate) fn len(&self) -> usize {
+        self.coordinates[0].len()
+    }
+
+    /// A point.
+    #[inline(always)]
+    pub(crate) fn point(&self, i: usize) -> [f64; 3] {
+        [self.coordinates[0][i], self.coordinates[1][i], self.coordinates[2][i]]
+    }
+
+    /// The smallest and the largest coordinates of a brick's points.
+    #[inline(always)]
+    pub(crate) fn corners(&self, brick: usize) -> ([f64; 3], [f64; 3]) {
+        (std::array::from_fn(|k| self.low[k][brick]), std::array::from_fn(|k| self.high[k][brick]))
+    }
+
+    /// Squared distance that no point of `brick` is nearer to a box than: the metric's own expression on whole gaps, so
+    /// rounding, which is monotone, keeps it a bound.
+    #[inline(always)]
+    pub(crate) fn lower(&self, spacing: [f64; 3], brick: usize, (low, high): ([f64; 3], [f64; 3])) -> f64 {
+        let gap = |k: usize| {
+            let (before, after) = (self.low[k][brick] - high[k], low[k] - self.high[k][brick]);
+            let gap = if before > after { before } else { after };
+            if gap > 0.0 { gap } else { 0.0 }
+        };
+        squared(spacing, [gap(0), gap(1), gap(2)])
+    }
+
+    /// Squared distance within which every point of a box has all points of `brick`.
+    #[inline(always)]
+    fn upper(&self, spacing: [f64; 3], brick: usize, (low, high): ([f64; 3], [f64; 3])) -> f64 {
+        let span = |k: usize| {
+            let (a, b) = (self.high[k][brick] - low[k], high[k] - self.low[k][brick]);
+            if a > b { a } else { b }
+        };
+        squared(spacing, [span(0), span(1), span(2)])
+    }
+
+    /// Bounds of the distance from the points of a box to the nearest of these points.
+    #[inline(always)]
+    pub(crate) fn bounds(&self, spacing: [f64; 3], corners: ([f64; 3], [f64; 3])) -> Bounds {
+        let mut bounds = Bounds { lower: f64::INFINITY, upper: f64::INFINITY };
+        for brick in 0..self.bricks() {
+            let (lower, upper) = (self.lower(spacing, brick, corners), self.upper(spacing, brick, corners));
+            bounds.lower = if lower < bounds.lower { lower } else { bounds.lower };
+            bounds.upper = if upper < bounds.upper { upper } else { bounds.upper };
+        }
+        bounds
+    }
+
+    /// The least squared distance from `query` to a point of `brick`, or `best` if that is less.
+    #[inline(always)]
+    pub(crate) fn nearest_in(&self, spacing: [f64; 3], brick: usize, query: [f64; 3], best: f64) -> f64 {
+        const LANES: usize = 8;
+        let range = self.starts[brick]..self.starts[brick + 1];
+        let [a, b, c] = [0, 1, 2].map(|k| &self.coordinates[k][range.clone()]);
+        let mut lanes = [best; LANES];
+        let blocks = a.len() / LANES * LANES;
+        for ((a, b), c) in a.chunks_exact(LANES).zip(b.chunks_exact(LANES)).zip(c.chunks_exact(LANES)) {
+            for lane in 0..LANES {
+                let d = squared(spacing, [query[0] - a[lane], query[1] - b[lane], query[2] - c[lane]]);
+                lanes[lane] = if d < lanes[lane] { d } else { lanes[lane] };
+            }
+        }
+        let mut best = best;
+        for lane in lanes {
+            best = if lane < best { lane } else { best };
+        }
+        for i in blocks..a.len() {
+            let d = squared(spacing, [query[0] - a[i], query[1] - b[i], query[2] - c[i]]);
+            best = if d < best { d } else { best };
+        }
+        best
+    }
+}

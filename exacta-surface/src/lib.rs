@@ -1,0 +1,91 @@
+//! Surfaces of segmentation masks and the exact distances between them.
+//!
+//! [`CpuSurface`] is the host's [`SurfaceStage`]: it finds the boundary voxels of every class while the labels are read
+//! once, and then the distance of each boundary voxel of one mask to the nearest of the other, in the order of
+//! [`Need`](exacta_core::stages::Need): what a statistic does not need is not computed.
+//!
+//! Distances are exact: the minimum over all boundary voxels `p` of
+//! `sqrt(((h0 (q0 - p0))^2 + (h1 (q1 - p1))^2) + (h2 (q2 - p2))^2)` in IEEE double, every operation rounded by itself, in
+//! the order of the array's axes. They are found in tiers, each exact where it answers:
+//!
+//! 1. bit-parallel shells: 64 voxels a step, for the first few voxels of distance (`shells`);
+//! 2. branch and bound over bricks of 8x8x8 voxels, queries of a brick together (`bricks`, `tail`);
+//! 3. a separable transform evaluated at the remaining queries only, once tier 2 has spent what it costs (`transform`).
+//!
+//! The crate knows no metric and no full distance transform.
+//!
+//! # Example
+//! ```
+//! use exacta_core::{Batch, LabelSpec, Spacing, SurfaceKind, stages::{Need, SurfaceStage}};
+//! use exacta_surface::CpuSurface;
+//! use ndarray::array;
+//! # use exacta_core::ndarray;
+//!
+//! let pred = array![[[0u8, 1, 1, 0, 0]]].into_dyn();
+//! let target = array![[[0u8, 0, 1, 1, 0]]].into_dyn();
+//! let batch = Batch::new(pred.view(), target.view(), LabelSpec::index(2).without_background(), None)?;
+//! let stage = CpuSurface::default();
+//! let (_, surfaces) = stage.surfaces(&batch, SurfaceKind::Voxels)?;
+//! let distances = stage.distances(&surfaces, &[Spacing::new(&[1.0, 2.0])?], &[Need::ALL])?;
+//! assert_eq!(distances.get(0, 0).pred_to_target.max, Some(2.0));
+//! # Ok::<(), exacta_core::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod boundary;
+mod bricks;
+mod dense;
+mod distances;
+#[cfg(feature = "testing")]
+mod naive;
+mod shells;
+mod tail;
+mod transform;
+mod words;
+
+use exacta_core::stages::{Counts, Need, SurfaceDistances, SurfaceStage};
+use exacta_core::{Backend, Batch, Cpu, Error, Result, Spacing, SurfaceKind, Table};
+
+#[cfg(feature = "testing")]
+pub use naive::naive_distances;
+pub use words::BoundaryVoxels;
+
+/// Surfaces on the host.
+#[derive(Debug, Clone, Default)]
+pub struct CpuSurface {
+    /// Instruction set and threads.
+    pub cpu: Cpu,
+}
+
+impl Backend for CpuSurface {
+    type Error = Error;
+}
+
+impl SurfaceStage for CpuSurface {
+    type Surfaces = BoundaryVoxels;
+
+    fn surfaces(&self, batch: &Batch<'_>, kind: SurfaceKind) -> Result<(Table<Counts>, BoundaryVoxels)> {
+        if kind != SurfaceKind::Voxels {
+            return Err(Error::Unavailable { argument: "surface", value: kind.name(), names: &["voxels"] });
+        }
+        boundary::boundary_voxels(&self.cpu, batch)
+    }
+
+    fn distances(
+        &self,
+        surfaces: &BoundaryVoxels,
+        spacings: &[Spacing],
+        needs: &[Need],
+    ) -> Result<Table<SurfaceDistances>> {
+        Ok(distances::distances(&self.cpu, surfaces, spacings, needs))
+    }
+}
+
+/// Squared distance of an integer offset, in axis order: the expression that all tiers evaluate.
+///
+/// No operation is fused, so every tier, thread and instruction set gives the same bits.
+#[inline(always)]
+fn squared(spacing: [f64; 3], offset: [f64; 3]) -> f64 {
+    let [a, b, c] = [spacing[0] * offset[0], spacing[1] * offset[1], spacing[2] * offset[2]];
+    c * c + (b * b + a * a)
+}
