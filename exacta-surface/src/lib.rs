@@ -43,7 +43,7 @@ mod tail;
 mod transform;
 mod words;
 
-use exacta_core::stages::{Counts, Need, SurfaceDistances, SurfaceStage};
+use exacta_core::stages::{CountStage, Counts, Need, SurfaceDistances, SurfaceStage};
 use exacta_core::{Backend, Batch, Cpu, Error, Result, Spacing, SurfaceKind, Table};
 
 #[cfg(feature = "testing")]
@@ -59,6 +59,12 @@ pub struct CpuSurface {
 
 impl Backend for CpuSurface {
     type Error = Error;
+}
+
+impl CountStage for CpuSurface {
+    fn counts(&self, batch: &Batch<'_>) -> Result<Table<Counts>> {
+        self.cpu.counts(batch)
+    }
 }
 
 impl SurfaceStage for CpuSurface {
