@@ -102,7 +102,8 @@ impl Code for f64 {
         // Adding 2^52 leaves a whole number below 2^52 in the low bits, and changes any other value.
         const SHIFT: f64 = 4_503_599_627_370_496.0;
         let shifted = self + SHIFT;
-        let whole = (shifted - SHIFT == self) & (self >= 0.0) & (self < SHIFT);
+        // Without short circuits, so that the loop stays free of branches.
+        let whole = (shifted - SHIFT == self) & (0.0..SHIFT).contains(&self);
         if whole { shifted.to_bits() & ((1 << 52) - 1) } else { u64::MAX }
     }
 

@@ -1,0 +1,19 @@
+//! The extension module `exacta._native`: arrays in, tables out. What a function means lies in the crates below; which
+//! arguments it takes, and their checks, lie in the Python package above.
+
+mod arrays;
+mod error;
+mod evaluate;
+mod pool;
+mod registry;
+
+use pyo3::prelude::*;
+
+/// Kernels of the Python package `exacta`.
+#[pymodule(gil_used = false)]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("METRICS", registry::metrics(module.py())?)?;
+    module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::simd_level, module)?)
+}
