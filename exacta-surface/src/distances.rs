@@ -3,6 +3,8 @@
 //! Each class works in the box of its two surfaces: two bit planes of the box are all that is allocated beside the
 //! sparse words, and classes are taken in groups whose planes stay below [`MEMORY`].
 
+use std::sync::Arc;
+
 use exacta_core::parallel::Threads;
 use exacta_core::stages::{Directed, Need, SurfaceDistances};
 use exacta_core::{Cpu, Spacing, Table};
@@ -27,7 +29,7 @@ struct Job<'a> {
     bounds: WordBox,
     spacing: [f64; 3],
     need: Need,
-    shells: Shells,
+    shells: Arc<Shells>,
 }
 
 impl Job<'_> {
@@ -48,7 +50,7 @@ pub(crate) fn distances(
     let mut out: Vec<SurfaceDistances> = Vec::new();
     out.resize_with(cases * classes, SurfaceDistances::default);
     let mut jobs: Vec<Job<'_>> = Vec::new();
-    let mut bytes = 0;
+    let (mut bytes, mut shells) = (0, Vec::new());
     for case in 0..cases {
         for class in 0..classes {
             let sides = [0, 1].map(|side| surfaces.words(case, class, side));
@@ -58,7 +60,7 @@ pub(crate) fn distances(
                 out[place] = SurfaceDistances { pred_to_target: lone(sides[0]), target_to_pred: lone(sides[1]) };
                 continue;
             }
-            let job = job(surfaces, place, sides, &spacings[case], needs[class]);
+            let job = job(surfaces, place, sides, &spacings[case], needs[class], &mut shells);
             if bytes + job.bytes() > MEMORY && !jobs.is_empty() {
                 run(cpu, surfaces, &jobs, &mut out);
                 jobs.clear();
@@ -72,7 +74,18 @@ pub(crate) fn distances(
     Table::new(cases, classes, out)
 }
 
-fn job<'a>(surfaces: &BoundaryVoxels, place: usize, sides: [Words<'a>; 2], spacing: &Spacing, need: Need) -> Job<'a> {
+/// What shells depend on: spacing, size of the box, and the only tolerance.
+type ShellKey = ([f64; 3], [usize; 3], Option<f64>);
+
+/// A job; its shells are taken from `known` where a job before it had the same.
+fn job<'a>(
+    surfaces: &BoundaryVoxels,
+    place: usize,
+    sides: [Words<'a>; 2],
+    spacing: &Spacing,
+    need: Need,
+    known: &mut Vec<(ShellKey, Arc<Shells>)>,
+) -> Job<'a> {
     let grid = surfaces.grid();
     let bounds = WordBox::around(grid, sides);
     let [slices, rows, words] = bounds.size;
@@ -80,8 +93,17 @@ fn job<'a>(surfaces: &BoundaryVoxels, place: usize, sides: [Words<'a>; 2], spaci
     let only_within = !need.all && !need.max && need.directed_percentile.is_none() && need.pooled_percentile.is_none();
     let within = if only_within { need.within } else { None };
     let spacing = spacing.volume();
-    let columns = (words * 64).min(grid.size()[2]);
-    let shells = Shells::new(grid, spacing, [slices, rows, columns], within);
+    // Beyond the reach of shells the size of a box makes no difference.
+    let size = [slices, rows, (words * 64).min(grid.size()[2])].map(|n| n.min(64));
+    let key = (spacing, size, within);
+    let shells = match known.iter().find(|(of, _)| *of == key) {
+        Some((_, shells)) => Arc::clone(shells),
+        None => {
+            let shells = Arc::new(Shells::new(grid, spacing, size, within));
+            known.push((key, Arc::clone(&shells)));
+            shells
+        }
+    };
     Job { place, surfaces: sides, bounds, spacing, need, shells }
 }
 

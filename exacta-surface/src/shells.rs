@@ -26,6 +26,19 @@ pub(crate) struct Shells {
     pub(crate) margin: [usize; 2],
 }
 
+/// How far to look along each walked axis for some [`ENOUGH`] shells: an eighth of a ball (a quarter of a disc, where the box
+/// is one voxel thick) that holds as many voxels.
+#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small whole number")]
+fn reach(spacing: [f64; 3], size: [usize; 3]) -> [usize; 3] {
+    let thick: Vec<usize> = (0..3).filter(|&k| size[k] > 1).collect();
+    let dimensions = thick.len() as f64;
+    let share = [2.0, 4.0 / std::f64::consts::PI, 6.0 / std::f64::consts::PI][thick.len().max(1) - 1];
+    // Roots first: the product of three spacings may leave the range of doubles.
+    let mean: f64 = thick.iter().map(|&k| spacing[k].powf(1.0 / dimensions)).product();
+    let radius = mean * (share * ENOUGH as f64).powf(1.0 / dimensions);
+    std::array::from_fn(|k| ((radius / spacing[k]).ceil() as usize).clamp(1, REACH[k]).min(size[k] - 1))
+}
+
 /// Offsets at one `|dz|, |dy|, |dx|`.
 #[derive(Debug, Clone)]
 pub(crate) struct Shell {
@@ -41,7 +54,7 @@ impl Shells {
             let by_axis = grid.by_axis(offset).map(|d| d as f64);
             squared(spacing, by_axis)
         };
-        let reach: [usize; 3] = std::array::from_fn(|k| REACH[k].min(size[k] - 1));
+        let reach = reach(grid.walked(spacing), size);
         // The nearest offset that the reach leaves out; none where it spans the box.
         let mut beyond = f64::INFINITY;
         for k in 0..3 {
