@@ -8,7 +8,7 @@ use exacta_core::scan::{PackedSlice, SliceVisitor, Window, scan_planes};
 use exacta_core::stages::Counts;
 use exacta_core::{Batch, Cpu, Error, Grid, InputFormat, Level, Result, Table};
 
-use crate::words::{BoundaryVoxels, Found};
+use crate::words::{BoundaryVoxels, Found, Slab};
 
 /// Finds the boundary voxels of every selected class, and counts, in one read of the labels.
 pub(crate) fn boundary_voxels(cpu: &Cpu, batch: &Batch<'_>) -> Result<(Table<Counts>, BoundaryVoxels)> {
@@ -30,12 +30,14 @@ struct Boundary {
     grid: Grid,
     skip_zero: bool,
     differs: Vec<u64>,
-    found: [Vec<Found>; 2],
+    found: [Slab; 2],
+    first: Option<usize>,
 }
 
 impl Boundary {
     fn new(grid: Grid, skip_zero: bool) -> Self {
-        Self { grid, skip_zero, differs: vec![0; grid.size()[1] * grid.words()], found: [Vec::new(), Vec::new()] }
+        let found = [Slab::Sparse(Vec::new()), Slab::Sparse(Vec::new())];
+        Self { grid, skip_zero, differs: vec![0; grid.size()[1] * grid.words()], found, first: None }
     }
 }
 
@@ -46,8 +48,15 @@ impl SliceVisitor for Boundary {
             let volume = self.grid.axes() == 3;
             exacta_core::dispatch!(level, simd => differences(simd, window, volume, differs));
             edges(window.current, differs);
-            let base = slice * window.current.len();
-            extract(window.current, self.skip_zero, differs, base, &mut self.found[side]);
+            let first = *self.first.get_or_insert(slice);
+            let (packed, found) = (window.current, &mut self.found[side]);
+            match found {
+                Slab::Sparse(found) => extract(packed, self.skip_zero, differs, slice * packed.len(), found),
+                Slab::Dense(dense) => {
+                    dense.push(packed, (0..packed.len()).map(|i| marked(packed, self.skip_zero, differs, i)));
+                }
+            }
+            found.settle(first, slice + 1 - first, packed.len(), packed.bits());
         }
     }
 }
@@ -92,16 +101,16 @@ fn edges(slice: &PackedSlice, differs: &mut [u64]) {
     }
 }
 
+/// The marked voxels of word `i` that belong to a class.
+fn marked(slice: &PackedSlice, skip_zero: bool, differs: &[u64], i: usize) -> u64 {
+    let marked = differs[i] & slice.valid(i);
+    if marked != 0 && skip_zero { marked & !slice.select(i, 0) } else { marked }
+}
+
 /// Takes the marked voxels apart by label.
 fn extract(slice: &PackedSlice, skip_zero: bool, differs: &[u64], base: usize, found: &mut Vec<Found>) {
-    for (i, &differs) in differs.iter().enumerate() {
-        let mut left = differs & slice.valid(i);
-        if left == 0 {
-            continue;
-        }
-        if skip_zero {
-            left &= !slice.select(i, 0);
-        }
+    for i in 0..differs.len() {
+        let mut left = marked(slice, skip_zero, differs, i);
         while left != 0 {
             let label = slice.label(i, left.trailing_zeros());
             let bits = slice.select(i, label) & left;

@@ -1,8 +1,5 @@
 //! Points grouped in bricks of 8x8x8 voxels, with tight boxes, coordinates apart.
 
-use exacta_core::Grid;
-
-use crate::dense::WordBox;
 use crate::squared;
 
 /// Voxels along the edge of a brick, as a power of two.
@@ -27,17 +24,9 @@ pub(crate) struct Bounds {
 }
 
 impl Points {
-    /// The voxels of `words`, by brick.
-    pub(crate) fn new(grid: &Grid, bounds: &WordBox, words: impl Iterator<Item = (u32, u64)>) -> Self {
-        let mut keyed: Vec<([u32; 3], [u32; 3])> = Vec::new();
-        for (word, mut bits) in words {
-            let [slice, row, word] = bounds.at(word).map(|n| u32::try_from(n).expect("an axis fits 32 bits"));
-            while bits != 0 {
-                let at = grid.by_axis([slice, row, word * 64 + bits.trailing_zeros()]);
-                keyed.push((at.map(|n| n >> EDGE), at));
-                bits &= bits - 1;
-            }
-        }
+    /// Points by brick.
+    pub(crate) fn new(at: &[[u32; 3]]) -> Self {
+        let mut keyed: Vec<([u32; 3], [u32; 3])> = at.iter().map(|at| (at.map(|n| n >> EDGE), *at)).collect();
         keyed.sort_unstable();
         let mut points = Self::default();
         let mut brick = None;
@@ -78,6 +67,12 @@ impl Points {
     #[inline(always)]
     pub(crate) fn point(&self, i: usize) -> [f64; 3] {
         [self.coordinates[0][i], self.coordinates[1][i], self.coordinates[2][i]]
+    }
+
+    /// A point as whole numbers.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "coordinates are whole and not negative")]
+    pub(crate) fn whole(&self, i: usize) -> [u32; 3] {
+        self.point(i).map(|n| n as u32)
     }
 
     /// The smallest and the largest coordinates of a brick's points.

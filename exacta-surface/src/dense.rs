@@ -14,11 +14,11 @@ pub(crate) struct WordBox {
 
 impl WordBox {
     /// The smallest box around words of both surfaces.
-    pub(crate) fn around(grid: &Grid, surfaces: [Words<'_>; 2]) -> Self {
+    pub(crate) fn around(grid: &Grid, surfaces: [&Words<'_>; 2]) -> Self {
         let image = [grid.size()[1], grid.words()];
         let (mut low, mut high) = ([usize::MAX; 3], [0; 3]);
         for words in surfaces {
-            for &word in words.words {
+            for &word in words.words.iter() {
                 let at = place(word, image);
                 for k in 0..3 {
                     low[k] = low[k].min(at[k]);
@@ -85,7 +85,7 @@ impl Layout {
 }
 
 impl Dense {
-    pub(crate) fn new(bounds: &WordBox, layout: Layout, words: Words<'_>) -> Self {
+    pub(crate) fn new(bounds: &WordBox, layout: Layout, words: &Words<'_>) -> Self {
         let mut bits = vec![0; layout.len()];
         for (word, found) in words.iter() {
             bits[layout.index(bounds.at(word))] = found;

@@ -35,7 +35,8 @@ struct Job<'a> {
 impl Job<'_> {
     fn bytes(&self) -> usize {
         let [slices, rows, words] = self.bounds.size;
-        2 * 8 * (slices + 2 * self.shells.margin[0]) * (rows + 2 * self.shells.margin[1]) * (words + 2)
+        let owned: usize = self.surfaces.iter().map(Words::owned_bytes).sum();
+        owned + 2 * 8 * (slices + 2 * self.shells.margin[0]) * (rows + 2 * self.shells.margin[1]) * (words + 2)
     }
 }
 
@@ -56,8 +57,8 @@ pub(crate) fn distances(
             let sides = [0, 1].map(|side| surfaces.words(case, class, side));
             let place = case * classes + class;
             if sides[0].is_empty() || sides[1].is_empty() {
-                let lone = |words: Words<'_>| Directed { total: words.voxels(), ..Directed::default() };
-                out[place] = SurfaceDistances { pred_to_target: lone(sides[0]), target_to_pred: lone(sides[1]) };
+                let lone = |words: &Words<'_>| Directed { total: words.voxels(), ..Directed::default() };
+                out[place] = SurfaceDistances { pred_to_target: lone(&sides[0]), target_to_pred: lone(&sides[1]) };
                 continue;
             }
             let job = job(surfaces, place, sides, &spacings[case], needs[class], &mut shells);
@@ -87,7 +88,7 @@ fn job<'a>(
     known: &mut Vec<(ShellKey, Arc<Shells>)>,
 ) -> Job<'a> {
     let grid = surfaces.grid();
-    let bounds = WordBox::around(grid, sides);
+    let bounds = WordBox::around(grid, [&sides[0], &sides[1]]);
     let [slices, rows, words] = bounds.size;
     // A need for distances up to a tolerance alone asks for no shell beyond it.
     let only_within = !need.all && !need.max && need.directed_percentile.is_none() && need.pooled_percentile.is_none();
@@ -109,14 +110,14 @@ fn job<'a>(
 
 /// Runs jobs together, so that few large classes and many small ones both keep all threads busy.
 fn run(cpu: &Cpu, surfaces: &BoundaryVoxels, jobs: &[Job<'_>], out: &mut [SurfaceDistances]) {
-    let words: usize = jobs.iter().flat_map(|job| job.surfaces).map(|side| side.len()).sum();
+    let words: usize = jobs.iter().flat_map(|job| &job.surfaces).map(Words::len).sum();
     let serial = Cpu { level: cpu.level, threads: Threads::Serial };
     let cpu = if words < SERIAL { &serial } else { cpu };
     let layouts: Vec<_> =
         jobs.iter().map(|job| crate::dense::Layout::new(&job.bounds, job.shells.margin)).collect();
     let planes = cpu.threads.map(2 * jobs.len(), |i| {
         let (job, layout) = (&jobs[i / 2], layouts[i / 2]);
-        Dense::new(&job.bounds, layout, job.surfaces[i % 2])
+        Dense::new(&job.bounds, layout, &job.surfaces[i % 2])
     });
     let steps: Vec<_> = jobs.iter().zip(&layouts).map(|(job, layout)| job.shells.steps(layout)).collect();
     let mut shares = Vec::new();
@@ -129,8 +130,7 @@ fn run(cpu: &Cpu, surfaces: &BoundaryVoxels, jobs: &[Job<'_>], out: &mut [Surfac
     let parts = cpu.threads.map(shares.len(), |share| {
         let (i, side, range) = &shares[share];
         let job = &jobs[*i];
-        let queries = Words { words: &job.surfaces[*side].words[range.clone()], bits: &job.surfaces[*side].bits[range.clone()] };
-        resolve(&steps[*i], &job.bounds, &planes[2 * i + 1 - side], queries.iter())
+        resolve(&steps[*i], &job.bounds, &planes[2 * i + 1 - side], job.surfaces[*side].range(range.clone()))
     });
     drop(planes);
     let mut resolved: Vec<[Resolved; 2]> = Vec::new();
@@ -161,7 +161,7 @@ fn tail(cpu: &Cpu, surfaces: &BoundaryVoxels, job: &Job<'_>, sides: [Resolved; 2
             known,
             left: resolved.left,
             beyond: job.shells.beyond,
-            features: job.surfaces[1 - side],
+            features: &job.surfaces[1 - side],
         };
         side += 1;
         start

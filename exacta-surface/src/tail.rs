@@ -18,6 +18,9 @@ use crate::dense::WordBox;
 use crate::transform;
 use crate::words::Words;
 
+/// With more than one query left in so many voxels of the box, the transform is quicker than any search.
+const BULK: usize = 48;
+
 /// What the shells found for one direction, and what they left.
 #[derive(Debug)]
 pub(crate) struct Start<'a> {
@@ -30,7 +33,7 @@ pub(crate) struct Start<'a> {
     /// Squared distance that all of them reach.
     pub(crate) beyond: f64,
     /// The other surface.
-    pub(crate) features: Words<'a>,
+    pub(crate) features: &'a Words<'a>,
 }
 
 /// Where the surfaces lie.
@@ -46,6 +49,23 @@ impl Place<'_> {
     fn size(&self) -> [usize; 3] {
         let [slices, rows, words] = self.bounds.size;
         self.grid.by_axis([slices, rows, words * 64])
+    }
+
+    fn voxels(&self) -> usize {
+        self.size().into_iter().product()
+    }
+
+    /// Coordinates along the image's axes, relative to the box.
+    fn points(&self, words: impl Iterator<Item = (u32, u64)>) -> Vec<[u32; 3]> {
+        let mut points = Vec::new();
+        for (word, mut bits) in words {
+            let [slice, row, word] = self.bounds.at(word).map(|n| u32::try_from(n).expect("an axis fits 32 bits"));
+            while bits != 0 {
+                points.push(self.grid.by_axis([slice, row, word * 64 + bits.trailing_zeros()]));
+                bits &= bits - 1;
+            }
+        }
+        points
     }
 }
 
@@ -104,7 +124,7 @@ struct Direction<'a> {
     /// Every query closer than this (squared) is known.
     reached: f64,
     left: Vec<(u32, u64)>,
-    features: Words<'a>,
+    features: &'a Words<'a>,
     search: Option<Search>,
 }
 
@@ -143,11 +163,16 @@ impl<'a> Direction<'a> {
         shells + self.found.iter().filter(|d| **d <= squared).count() as u64
     }
 
+    /// Number of queries that are left, before they are in bricks.
+    fn left_voxels(&self) -> usize {
+        self.left.iter().map(|(_, bits)| bits.count_ones() as usize).sum()
+    }
+
     /// Puts queries and features into bricks, once.
     fn search(&mut self, cpu: &Cpu, place: Place<'_>) -> &mut Search {
         if self.search.is_none() {
-            let queries = Points::new(place.grid, place.bounds, std::mem::take(&mut self.left).into_iter());
-            let features = Points::new(place.grid, place.bounds, self.features.iter());
+            let queries = Points::new(&place.points(std::mem::take(&mut self.left).into_iter()));
+            let features = Points::new(&place.points(self.features.iter()));
             let mut search = Search {
                 budget: transform::cost(place.size(), &queries),
                 spent: AtomicU64::new(0),
@@ -163,6 +188,13 @@ impl<'a> Direction<'a> {
 
     /// Resolves the next query bricks, or everything.
     fn advance(&mut self, cpu: &Cpu, place: Place<'_>, all: bool) {
+        if self.search.is_none() && self.left_voxels() * BULK > place.voxels() {
+            let (queries, features) = (place.points(self.left.drain(..)), place.points(self.features.iter()));
+            self.left = Vec::new();
+            self.found = transform::squared_distances(cpu, place.size(), place.spacing, features, queries);
+            self.reached = f64::INFINITY;
+            return;
+        }
         let mut found = std::mem::take(&mut self.found);
         let search = self.search(cpu, place);
         let wave = if all { search.groups.len() } else { 64.max(search.groups.len() / 8) };
@@ -178,6 +210,7 @@ impl<'a> Direction<'a> {
         let known = self.known.iter().rev().find(|(_, count)| *count > 0).map_or(0.0, |(d, _)| *d);
         let mut max = self.found.iter().copied().fold(known, f64::max);
         if !self.is_done() {
+            // Queries may be many here: only the farthest are resolved, so bricks serve however many there are.
             let search = self.search(cpu, place);
             let mut groups = std::mem::take(&mut search.groups);
             while !groups.is_empty() {
@@ -277,9 +310,11 @@ impl Search {
     fn transform(&self, cpu: &Cpu, place: Place<'_>, groups: &[Group], found: &mut Vec<f64>) {
         let queries = groups.iter().flat_map(|group| {
             let range = self.queries.starts[group.brick]..self.queries.starts[group.brick + 1];
-            range.map(|i| self.queries.point(i))
+            range.map(|i| self.queries.whole(i))
         });
-        found.extend(transform::squared_distances(cpu, place.size(), place.spacing, &self.features, queries));
+        let features = (0..self.features.len()).map(|i| self.features.whole(i));
+        let (queries, features) = (queries.collect(), features.collect());
+        found.extend(transform::squared_distances(cpu, place.size(), place.spacing, features, queries));
     }
 }
 
@@ -343,11 +378,12 @@ mod tests {
         words.dedup_by_key(|word| word.0);
         let grid = grid(size);
         let (places, bits): (Vec<u32>, Vec<u64>) = words.iter().copied().unzip();
-        let surface = Words { words: &places, bits: &bits };
+        let surface = Words { words: places.into(), bits: bits.into() };
         // A word at each end makes the box the image.
         let ends = [0, (size[0] * size[1] - 1) as u32];
-        let bounds = WordBox::around(&grid, [surface, Words { words: &ends, bits: &[1, 1] }]);
-        Points::new(&grid, &bounds, words.into_iter())
+        let ends = Words { words: ends.to_vec().into(), bits: vec![1, 1].into() };
+        let bounds = WordBox::around(&grid, [&surface, &ends]);
+        Points::new(&Place { grid: &grid, bounds: &bounds, spacing: [1.0; 3] }.points(words.into_iter()))
     }
 
     fn grid(size: [usize; 3]) -> Grid {
@@ -363,8 +399,8 @@ mod tests {
             for budget in [0, 500, 3_000, u64::MAX] {
                 let (queries, features) = (points(3, 150, size), points(8, 90, size));
                 let ends = [0, (size[0] * size[1] - 1) as u32];
-                let words = Words { words: &ends, bits: &[1, 1] };
-                let bounds = WordBox::around(&grid, [words, words]);
+                let words = Words { words: ends.to_vec().into(), bits: vec![1, 1].into() };
+                let bounds = WordBox::around(&grid, [&words, &words]);
                 let place = Place { grid: &grid, bounds: &bounds, spacing };
                 let mut search = Search { queries, features, groups: Vec::new(), spent: AtomicU64::new(0), budget };
                 let cpu = Cpu::new();

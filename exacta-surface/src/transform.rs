@@ -20,40 +20,24 @@ pub(crate) fn cost(size: [usize; 3], queries: &Points) -> u64 {
     2 * voxels + 64 * queries.len() as u64
 }
 
-/// A query, and its place among the results.
-#[derive(Debug, Clone, Copy)]
-struct Query {
-    at: [usize; 3],
-    place: usize,
-}
-
-/// The squared distance from each query to the nearest feature.
+/// The squared distances from queries to their nearest features, in no particular order.
 pub(crate) fn squared_distances(
     cpu: &Cpu,
     size: [usize; 3],
     spacing: [f64; 3],
-    features: &Points,
-    queries: impl Iterator<Item = [f64; 3]>,
+    mut features: Vec<[u32; 3]>,
+    mut queries: Vec<[u32; 3]>,
 ) -> Vec<f64> {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "coordinates are whole and not negative")]
-    let whole = |at: [f64; 3]| at.map(|a| a as usize);
-    let mut queries: Vec<Query> = queries.enumerate().map(|(place, at)| Query { at: whole(at), place }).collect();
-    queries.sort_unstable_by_key(|query| query.at);
-    let mut points: Vec<[usize; 3]> = (0..features.len()).map(|i| whole(features.point(i))).collect();
-    points.sort_unstable();
-
-    let slices: Vec<&[Query]> = queries.chunk_by(|a, b| a.at[0] == b.at[0]).collect();
+    queries.sort_unstable();
+    features.sort_unstable();
+    let slices: Vec<&[[u32; 3]]> = queries.chunk_by(|a, b| a[0] == b[0]).collect();
     let parts = slices.len().min(2 * cpu.threads.count()).max(1);
     let results = cpu.threads.map(parts, |part| {
         let range = part * slices.len() / parts..(part + 1) * slices.len() / parts;
         let slices = &slices[range];
-        exacta_core::dispatch!(cpu.level, simd => some_slices(simd, size, spacing, &points, slices))
+        exacta_core::dispatch!(cpu.level, simd => some_slices(simd, size, spacing, &features, slices))
     });
-    let mut out = vec![0.0; queries.len()];
-    for (place, value) in results.into_iter().flatten() {
-        out[place] = value;
-    }
-    out
+    results.concat()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "lengths of axes are far below 2^53")]
@@ -66,9 +50,9 @@ fn some_slices<S>(
     _: S,
     size: [usize; 3],
     spacing: [f64; 3],
-    points: &[[usize; 3]],
-    slices: &[&[Query]],
-) -> Vec<(usize, f64)> {
+    points: &[[u32; 3]],
+    slices: &[&[[u32; 3]]],
+) -> Vec<f64> {
     let [_, rows, columns] = size;
     let (blocks, pitch) = (columns.div_ceil(BLOCK), columns.div_ceil(BLOCK) * BLOCK);
     let [along_slices, along_rows, along_columns] = [0, 1, 2].map(|k| squares(spacing[k], size[k]));
@@ -79,19 +63,19 @@ fn some_slices<S>(
     let mut line_least = vec![f64::INFINITY; blocks];
     let mut out = Vec::new();
     for queries in slices {
-        columns_of.slice(queries[0].at[0], &along_slices, pitch, &mut plane);
+        columns_of.slice(queries[0][0] as usize, &along_slices, pitch, &mut plane);
         for (least, block) in least.iter_mut().zip(plane.chunks_exact(BLOCK)) {
             *least = block.iter().copied().fold(f64::INFINITY, f64::min);
         }
-        for queries in queries.chunk_by(|a, b| a.at[1] == b.at[1]) {
-            let row = queries[0].at[1];
+        for queries in queries.chunk_by(|a, b| a[1] == b[1]) {
+            let row = queries[0][1] as usize;
             for block in 0..blocks {
                 let best = row_block(&plane, &least, &along_rows, (rows, pitch, blocks), row, block);
                 line[block * BLOCK..(block + 1) * BLOCK].copy_from_slice(&best);
                 line_least[block] = best.iter().copied().fold(f64::INFINITY, f64::min);
             }
             for query in queries {
-                out.push((query.place, along_row(&line, &line_least, &along_columns, query.at[2])));
+                out.push(along_row(&line, &line_least, &along_columns, query[2] as usize));
             }
         }
     }
@@ -168,7 +152,7 @@ fn along_row(line: &[f64], least: &[f64], along: &[f64], column: usize) -> f64 {
 /// The nearest feature before and after the current slice in every column.
 #[derive(Debug)]
 struct Columns<'a> {
-    points: &'a [[usize; 3]],
+    points: &'a [[u32; 3]],
     following: Vec<u32>,
     passed: usize,
     before: Vec<u32>,
@@ -180,13 +164,13 @@ struct Columns<'a> {
 const NONE: u32 = u32::MAX;
 
 impl<'a> Columns<'a> {
-    fn new(size: [usize; 3], points: &'a [[usize; 3]]) -> Self {
+    fn new(size: [usize; 3], points: &'a [[u32; 3]]) -> Self {
         let mut after = vec![NONE; size[1] * size[2]];
         let mut following = vec![NONE; points.len()];
         for (i, at) in points.iter().enumerate().rev() {
-            let column = at[1] * size[2] + at[2];
+            let column = at[1] as usize * size[2] + at[2] as usize;
             following[i] = after[column];
-            after[column] = u32::try_from(at[0]).expect("an axis fits 32 bits");
+            after[column] = at[0];
         }
         Self { points, following, passed: 0, before: vec![NONE; size[1] * size[2]], after, columns: size[2] }
     }
@@ -194,10 +178,10 @@ impl<'a> Columns<'a> {
     /// Squared distances along axis 0 in `slice`, which is not before the last one asked for.
     #[inline(always)]
     fn slice(&mut self, slice: usize, along: &[f64], pitch: usize, plane: &mut [f64]) {
-        while self.passed < self.points.len() && self.points[self.passed][0] <= slice {
+        while self.passed < self.points.len() && self.points[self.passed][0] as usize <= slice {
             let [z, y, x] = self.points[self.passed];
-            let column = y * self.columns + x;
-            self.before[column] = u32::try_from(z).expect("an axis fits 32 bits");
+            let column = y as usize * self.columns + x as usize;
+            self.before[column] = z;
             self.after[column] = self.following[self.passed];
             self.passed += 1;
         }
@@ -229,16 +213,18 @@ mod tests {
         };
         for (count, spacing) in [(1, [1.0, 1.0, 1.0]), (5, [0.7, 0.7, 3.0]), (200, [1e-3, 1.0, 0.3]), (40, [1.5, 0.8, 0.8])] {
             let points: Vec<[usize; 3]> = (0..count).map(|_| [next(7), next(9), next(70)]).collect();
-            let mut features = Points::default();
-            features.coordinates = [0, 1, 2].map(|k| points.iter().map(|at| at[k] as f64).collect());
-            let queries: Vec<[f64; 3]> = (0..300).map(|_| [next(7) as f64, next(9) as f64, next(70) as f64]).collect();
-            let found = squared_distances(&Cpu::new(), size, spacing, &features, queries.iter().copied());
-            for (query, found) in queries.iter().zip(found) {
-                let wanted = (0..count)
-                    .map(|i| squared(spacing, std::array::from_fn(|k| query[k] - features.coordinates[k][i])))
-                    .fold(f64::INFINITY, f64::min);
-                assert_eq!(found, wanted);
-            }
+            let whole = |at: [usize; 3]| at.map(|n| u32::try_from(n).expect("small"));
+            let features: Vec<[u32; 3]> = points.into_iter().map(whole).collect();
+            let queries: Vec<[u32; 3]> = (0..300).map(|_| whole([next(7), next(9), next(70)])).collect();
+            let mut found = squared_distances(&Cpu::new(), size, spacing, features.clone(), queries.clone());
+            let nearest = |query: &[u32; 3]| {
+                let offset = |at: &[u32; 3]| std::array::from_fn(|k| f64::from(query[k]) - f64::from(at[k]));
+                features.iter().map(|at| squared(spacing, offset(at))).fold(f64::INFINITY, f64::min)
+            };
+            let mut wanted: Vec<f64> = queries.iter().map(nearest).collect();
+            found.sort_by(f64::total_cmp);
+            wanted.sort_by(f64::total_cmp);
+            assert_eq!(found, wanted);
         }
     }
 }

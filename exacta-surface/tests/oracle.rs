@@ -210,3 +210,18 @@ fn empty_surfaces_have_no_distances() {
     assert_eq!(found[0].pred_to_target, Directed { total: 10, ..Directed::default() });
     assert_eq!(found[0].target_to_pred, Directed::default());
 }
+
+/// In noise, boundaries are everywhere, and slabs keep planes instead of words.
+#[test]
+fn noise() {
+    let shape = [26, 24, 66];
+    let spacing = Spacing::new(&[1.5, 0.8, 0.7]).expect("in range");
+    for background in [true, false] {
+        let (pred, target) = (labels_of(&shape, 1, 4, 5, 0), labels_of(&shape, 1, 4, 6, 0));
+        let spec = LabelSpec { include_background: background, ..LabelSpec::index(4) };
+        let wanted = naive(&pred, &target, &spec, &spacing);
+        for stage in [CpuSurface::default(), CpuSurface { cpu: Cpu::serial() }] {
+            assert_eq!(measure(&stage, &pred, &target, spec, &spacing, Need::ALL), wanted);
+        }
+    }
+}

@@ -48,17 +48,16 @@ impl Tally {
 pub(crate) fn table(batch: &Batch<'_>, tallies: &[Tally]) -> Table<Counts> {
     let spec = batch.spec();
     let labels = batch.labels_of_map();
-    let counted = |tally: &Tally| tally.pred[..labels].iter().sum::<u64>();
+    // Once a map: with many classes a sum for each would cost their square.
+    let counted: Vec<u64> = tallies.iter().map(|tally| tally.pred[..labels].iter().sum()).collect();
     let mut values = Vec::with_capacity(batch.cases() * spec.selected());
     for case in 0..batch.cases() {
         for class in spec.first_class()..spec.num_classes {
-            values.push(match spec.format {
-                InputFormat::Index => tallies[case].counts(class, counted(&tallies[case])),
-                InputFormat::OneHot => {
-                    let tally = &tallies[case * spec.num_classes + class];
-                    tally.counts(1, counted(tally))
-                }
-            });
+            let (map, label) = match spec.format {
+                InputFormat::Index => (case, class),
+                InputFormat::OneHot => (case * spec.num_classes + class, 1),
+            };
+            values.push(tallies[map].counts(label, counted[map]));
         }
     }
     Table::new(batch.cases(), spec.selected(), values)
