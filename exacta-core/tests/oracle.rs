@@ -35,7 +35,7 @@ fn check<'a>(pred: Labels<'a>, target: Labels<'a>, spec: LabelSpec, mask: Option
         let counts = cpu.counts(&batch).expect("valid labels");
         assert_eq!(counts.values(), wanted, "counts, {}", cpu.level_name());
         if !batch.is_masked() {
-            let visited = scan_planes(&cpu, &batch, || Slices(0)).expect("valid labels");
+            let visited = scan_planes(&cpu, &batch, |_| Slices(0)).expect("valid labels");
             assert_eq!(visited.counts.values(), wanted, "planes, {}", cpu.level_name());
             let slices: usize = visited.visitors.iter().flatten().map(|slices| slices.0).sum();
             assert_eq!(slices, visited.visitors.len() * batch.grid().size()[0]);
@@ -158,7 +158,7 @@ proptest! {
             for cpu in backends() {
                 let error = cpu.counts(&batch).expect_err("an invalid label");
                 prop_assert!(matches!(error, Error::LabelOutOfRange { min, max, .. } if min == i128::from(value) || max == i128::from(value)), "{error:?}");
-                let error = scan_planes(&cpu, &batch, || Slices(0)).expect_err("an invalid label");
+                let error = scan_planes(&cpu, &batch, |_| Slices(0)).expect_err("an invalid label");
                 prop_assert!(matches!(error, Error::LabelOutOfRange { .. }), "{error:?}");
             }
         }
@@ -205,6 +205,6 @@ fn empty_batches_and_images_count_nothing() {
         let counts = cpu.counts(&batch).expect("no label");
         assert_eq!((counts.cases(), counts.classes()), (shape[0], 3));
         assert!(counts.values().iter().all(|counts| *counts == Counts::default()));
-        assert_eq!(scan_planes(&cpu, &batch, || Slices(0)).expect("no label").counts, counts);
+        assert_eq!(scan_planes(&cpu, &batch, |_| Slices(0)).expect("no label").counts, counts);
     }
 }

@@ -4,6 +4,8 @@
 //! classes: two planes of four classes cost some thirty word operations for 64 voxels of every class together.
 //! Memory touched: the packed slices, in cache; allocated: one plane of differences and what is found.
 
+use std::ops::Range;
+
 use exacta_core::scan::{PackedSlice, SliceVisitor, Window, scan_planes};
 use exacta_core::stages::Counts;
 use exacta_core::{Batch, Cpu, Error, Grid, InputFormat, Level, Result, Table};
@@ -19,7 +21,7 @@ pub(crate) fn boundary_voxels(cpu: &Cpu, batch: &Batch<'_>) -> Result<(Table<Cou
     }
     // A channel is a map of the labels 0 and 1, of which only 1 is a class.
     let skip_zero = spec.format == InputFormat::OneHot || !spec.include_background;
-    let visited = scan_planes(cpu, batch, || Boundary::new(grid, skip_zero))?;
+    let visited = scan_planes(cpu, batch, |slices| Boundary::new(grid, slices, skip_zero))?;
     let maps = visited.visitors.into_iter().map(|slabs| slabs.into_iter().map(|slab| slab.found).collect()).collect();
     Ok((visited.counts, BoundaryVoxels::new(grid, &spec, batch.cases(), maps)))
 }
@@ -31,13 +33,13 @@ struct Boundary {
     skip_zero: bool,
     differs: Vec<u64>,
     found: [Slab; 2],
-    first: Option<usize>,
+    slices: Range<usize>,
 }
 
 impl Boundary {
-    fn new(grid: Grid, skip_zero: bool) -> Self {
+    fn new(grid: Grid, slices: Range<usize>, skip_zero: bool) -> Self {
         let found = [Slab::Sparse(Vec::new()), Slab::Sparse(Vec::new())];
-        Self { grid, skip_zero, differs: vec![0; grid.size()[1] * grid.words()], found, first: None }
+        Self { grid, skip_zero, differs: vec![0; grid.size()[1] * grid.words()], found, slices }
     }
 }
 
@@ -48,7 +50,6 @@ impl SliceVisitor for Boundary {
             let volume = self.grid.axes() == 3;
             exacta_core::dispatch!(level, simd => differences(simd, window, volume, differs));
             edges(window.current, differs);
-            let first = *self.first.get_or_insert(slice);
             let (packed, found) = (window.current, &mut self.found[side]);
             match found {
                 Slab::Sparse(found) => extract(packed, self.skip_zero, differs, slice * packed.len(), found),
@@ -56,7 +57,7 @@ impl SliceVisitor for Boundary {
                     dense.push(packed, (0..packed.len()).map(|i| marked(packed, self.skip_zero, differs, i)));
                 }
             }
-            found.settle(first, slice + 1 - first, packed.len(), packed.bits());
+            found.settle(&self.slices, slice + 1, packed.len(), packed.bits());
         }
     }
 }

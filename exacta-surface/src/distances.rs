@@ -1,7 +1,7 @@
 //! From boundary voxels to the distances of every case and class.
 //!
 //! Each class works in the box of its two surfaces: two bit planes of the box are all that is allocated beside the
-//! sparse words, and classes are taken in groups whose planes stay below [`MEMORY`].
+//! sparse words, and classes are taken in groups that end once they hold [`MEMORY`].
 
 use std::sync::Arc;
 
@@ -62,13 +62,13 @@ pub(crate) fn distances(
                 continue;
             }
             let job = job(surfaces, place, sides, &spacings[case], needs[class], &mut shells);
-            if bytes + job.bytes() > MEMORY && !jobs.is_empty() {
+            bytes += job.bytes();
+            jobs.push(job);
+            if bytes >= MEMORY {
                 run(cpu, surfaces, &jobs, &mut out);
                 jobs.clear();
                 bytes = 0;
             }
-            bytes += job.bytes();
-            jobs.push(job);
         }
     }
     run(cpu, surfaces, &jobs, &mut out);

@@ -4,6 +4,7 @@
 //! planes and the plane of boundary voxels instead, at most `bits + 1` bits a voxel, and words of a class are made when it is measured.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use exacta_core::scan::PackedSlice;
 use exacta_core::{Grid, InputFormat, LabelSpec};
@@ -82,20 +83,33 @@ pub(crate) enum Slab {
 }
 
 impl Slab {
-    /// The slab as planes from now on, if its words have outgrown them. `slices` were visited, of `len` words each.
-    pub(crate) fn settle(&mut self, first: usize, slices: usize, len: usize, bits: usize) {
+    /// The slab of `slices` as planes from now on, if its words have outgrown them; those before `next` were visited, of `len` words
+    /// each.
+    pub(crate) fn settle(&mut self, slices: &Range<usize>, next: usize, len: usize, bits: usize) {
         // Below this, neither form matters.
         const FEW: usize = 1 << 10;
         if let Self::Sparse(found) = self
             // A word is kept twice while it is sorted.
             && found.len() > FEW
-            && found.len() * (size_of::<Found>() + 12) > slices * len * (bits + 1) * 8
+            && found.len() * (size_of::<Found>() + 12) > (next - slices.start) * len * (bits + 1) * 8
         {
-            let mut dense = DenseSlab { first: first * len, len, bits, planes: vec![0; slices * len * (bits + 1)] };
+            // Room for the whole slab at once: growing would hold it twice.
+            let slice = len * (bits + 1);
+            let mut planes = Vec::with_capacity(slices.len() * slice);
+            planes.resize((next - slices.start) * slice, 0);
+            let mut dense = DenseSlab { first: slices.start * len, len, bits, planes };
             for found in std::mem::take(found) {
                 dense.set(found);
             }
             *self = Self::Dense(dense);
+        }
+    }
+
+    /// The most words that a label can have here.
+    fn most_words(&self) -> usize {
+        match self {
+            Self::Sparse(found) => found.len(),
+            Self::Dense(dense) => dense.planes.len() / (dense.bits + 1),
         }
     }
 
@@ -200,15 +214,15 @@ impl Side {
             }
             Self::Slabs(slabs) => {
                 let label = u32::try_from(label).expect("checked by the specification");
-                let (mut words, mut bits) = (Vec::new(), Vec::new());
+                // What is reserved and not used is never touched.
+                let most = slabs.iter().map(Slab::most_words).sum();
+                let (mut words, mut bits) = (Vec::with_capacity(most), Vec::with_capacity(most));
                 for slab in slabs {
                     slab.each(label, |word, found| {
                         words.push(word);
                         bits.push(found);
                     });
                 }
-                words.shrink_to_fit();
-                bits.shrink_to_fit();
                 Words { words: Cow::Owned(words), bits: Cow::Owned(bits) }
             }
         }
@@ -235,7 +249,7 @@ impl Words<'_> {
         self.range(0..self.len())
     }
 
-    pub(crate) fn range(&self, range: std::ops::Range<usize>) -> impl Iterator<Item = (u32, u64)> + '_ {
+    pub(crate) fn range(&self, range: Range<usize>) -> impl Iterator<Item = (u32, u64)> + '_ {
         self.words[range.clone()].iter().copied().zip(self.bits[range].iter().copied())
     }
 
@@ -261,7 +275,7 @@ mod tests {
             .flat_map(|word| [Found { label: 1, word, bits: 0b1010 << (word % 60) }, Found { label: 2, word, bits: 1 << 63 }])
             .collect();
         let mut settled = Slab::Sparse(found.clone());
-        settled.settle(0, 3, 700, 2);
+        settled.settle(&(0..3), 3, 700, 2);
         assert!(matches!(settled, Slab::Dense(_)));
         let sparse = Slab::Sparse(found);
         for label in 0..4 {

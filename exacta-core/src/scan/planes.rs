@@ -43,12 +43,12 @@ const SLAB: usize = 16;
 /// Below this many voxels in all, one thread is quicker than waking another.
 const SERIAL: usize = 1 << 15;
 
-/// Reads a batch once: counts, and calls visitors with every slice. One-hot batches are visited channel by channel, as
+/// Reads a batch once: counts, and calls visitors, one made for each range of slices, with every slice. One-hot batches are visited channel by channel, as
 /// maps of the labels 0 and 1.
 ///
 /// # Errors
 /// [`Error::MaskedSurface`] for a batch with a mask or an ignored label; those of a value that is no label.
-pub fn scan_planes<V: SliceVisitor>(cpu: &Cpu, batch: &Batch<'_>, make: impl Fn() -> V + Sync) -> Result<Visited<V>> {
+pub fn scan_planes<V: SliceVisitor>(cpu: &Cpu, batch: &Batch<'_>, make: impl Fn(std::ops::Range<usize>) -> V + Sync) -> Result<Visited<V>> {
     if batch.is_masked() {
         return Err(Error::MaskedSurface);
     }
@@ -61,7 +61,7 @@ pub fn scan_planes<V: SliceVisitor>(cpu: &Cpu, batch: &Batch<'_>, make: impl Fn(
     let parts = threads.map(batch.maps() * slabs, |item| {
         let (map, slab) = (item / slabs, item % slabs);
         let range = slab * slices / slabs..(slab + 1) * slices / slabs;
-        scan_slab(cpu.level, &grid, &batch.map(map), labels, range, make())
+        scan_slab(cpu.level, &grid, &batch.map(map), labels, range.clone(), make(range))
     });
     let (mut tallies, mut visitors) = (Vec::new(), Vec::new());
     let mut parts = parts.into_iter();
