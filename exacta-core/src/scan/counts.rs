@@ -114,32 +114,26 @@ fn direct(image: &dyn Image, masked: bool, start: usize, len: usize) -> Option<&
 /// Counts a tile, 64 voxels at a time; blocks of one label each side, most of an organ-like map, cost one step.
 #[inline(always)]
 fn count_tile<S: Simd>(simd: S, pred: &[u8], target: &[u8], tally: &mut Tally) {
-    let (mut run_pred, mut run_target, mut run) = (0u8, 0u8, 0u64);
-    let flush = |pred: u8, target: u8, run: u64, tally: &mut Tally| {
-        tally.pred[usize::from(pred)] += run;
-        tally.target[usize::from(target)] += run;
-        if pred == target {
-            tally.both[usize::from(pred)] += run;
-        }
-    };
+    let (mut run_pred, mut run_target, mut run) = (0, 0, 0);
     let mut pred_blocks = pred.chunks_exact(64);
     let mut target_blocks = target.chunks_exact(64);
     for (p, t) in pred_blocks.by_ref().zip(target_blocks.by_ref()) {
         let (vp, vt) = (u8x64::from_slice(simd, p), u8x64::from_slice(simd, t));
         let uniform = vp.simd_eq(u8x64::splat(simd, p[0])) & vt.simd_eq(u8x64::splat(simd, t[0]));
         if uniform.to_bitmask() == !0 {
-            if (p[0], t[0]) != (run_pred, run_target) {
-                flush(run_pred, run_target, run, tally);
-                (run_pred, run_target, run) = (p[0], t[0], 0);
+            let (p, t) = (u32::from(p[0]), u32::from(t[0]));
+            if (p, t) != (run_pred, run_target) {
+                tally.add_run(run_pred, run_target, run);
+                (run_pred, run_target, run) = (p, t, 0);
             }
             run += 64;
         } else {
             count_block(simd, p, t, vp, vt, tally);
         }
     }
-    flush(run_pred, run_target, run, tally);
+    tally.add_run(run_pred, run_target, run);
     for (&p, &t) in pred_blocks.remainder().iter().zip(target_blocks.remainder()) {
-        flush(p, t, 1, tally);
+        tally.add_run(u32::from(p), u32::from(t), 1);
     }
 }
 

@@ -27,6 +27,15 @@ impl Tally {
         }
     }
 
+    /// Adds `voxels` voxels of one label each side.
+    pub(crate) fn add_run(&mut self, pred: u32, target: u32, voxels: u64) {
+        self.pred[pred as usize] += voxels;
+        self.target[target as usize] += voxels;
+        if pred == target {
+            self.both[pred as usize] += voxels;
+        }
+    }
+
     /// Whether every voxel carries one of the first `labels` labels in both.
     pub(crate) fn is_valid(&self, labels: usize) -> bool {
         self.pred[labels..].iter().chain(&self.target[labels..]).all(|&count| count == 0)
