@@ -1,0 +1,45 @@
+"""Exact segmentation metrics for NumPy, PyTorch, JAX and CuPy arrays.
+
+The metrics are in `exacta.functional`. Importing exacta imports none of PyTorch, JAX and CuPy.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from ._errors import ExactaError, ExactaRuntimeError, ExactaTypeError, ExactaValueError
+from ._threads import get_num_threads, set_num_threads
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from . import functional
+
+    __version__: str
+
+__all__ = [
+    "ExactaError",
+    "ExactaRuntimeError",
+    "ExactaTypeError",
+    "ExactaValueError",
+    "__version__",
+    "functional",
+    "get_num_threads",
+    "set_num_threads",
+]
+
+
+def __getattr__(name: str) -> ModuleType | str:
+    # Submodules load on first use, so that `import exacta` costs no more than it must.
+    if name == "functional":
+        return importlib.import_module(f"{__name__}.{name}")
+    if name == "__version__":
+        from ._native import __version__
+
+        return __version__
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,37 @@
+from typing import Any, Literal, TypedDict, type_check_only
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["METRICS", "__version__", "evaluate", "simd_level"]
+
+__version__: str
+
+@type_check_only
+class MetricInfo(TypedDict):
+    name: str
+    family: Literal["overlap", "size", "surface"]
+    unit: str
+    better: Literal["higher", "lower", "none"]
+    options: dict[str, float | bool | str | None]
+    range: tuple[float, float]
+    symmetric: bool
+
+METRICS: tuple[MetricInfo, ...]
+
+def simd_level() -> str: ...
+def evaluate(
+    pred: npt.NDArray[Any],
+    target: npt.NDArray[Any],
+    metrics: list[tuple[str, dict[str, float | bool | str | list[float]]]],
+    *,
+    input_format: str,
+    num_classes: int,
+    include_background: bool,
+    ignore_index: int | None = None,
+    mask: npt.NDArray[np.bool_] | None = None,
+    spacing: npt.NDArray[np.float64] | None = None,
+    pred_half: str | None = None,
+    target_half: str | None = None,
+    threads: int = 1,
+) -> list[npt.NDArray[np.float64]]: ...
