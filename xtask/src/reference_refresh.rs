@@ -1,0 +1,28 @@
+//! `cargo xtask reference-refresh`: the values of other tools that the tests compare with.
+
+use xshell::{Shell, cmd};
+
+use crate::Result;
+use crate::env::Venv;
+use crate::steps::section;
+
+/// What to do with the values.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Write nothing; fail if a value would change
+    #[arg(long)]
+    check: bool,
+}
+
+pub(crate) fn run(sh: &Shell, args: &Args) -> Result {
+    // An environment of its own: the pinned tools ask for older NumPy and torch than the tests use.
+    let venv = Venv::open(sh, ".venv-reference")?;
+    venv.install(sh, "xtask/reference/requirements.txt")?;
+    let python = venv.python();
+    let check = args.check.then_some("--check");
+    section("reference values", || {
+        Ok(cmd!(sh, "{python} xtask/reference/refresh.py {check...}")
+            .quiet()
+            .run()?)
+    })
+}
