@@ -14,7 +14,14 @@ fn read<S, T: Element + PartialEq>(_: S, values: &[T]) -> bool {
     values.iter().fold(false, |differs, value| differs | (*value != first))
 }
 
-fn one<T: Element + PartialEq>(c: &mut Criterion, n: usize, dtype: &str, pred: &ArrayD<T>, target: &ArrayD<T>, wanted: u64) {
+fn one<T: Element + PartialEq>(
+    c: &mut Criterion,
+    n: usize,
+    dtype: &str,
+    pred: &ArrayD<T>,
+    target: &ArrayD<T>,
+    wanted: u64,
+) {
     let mut group = c.benchmark_group(format!("counts/{n}"));
     group.throughput(Throughput::Bytes(2 * (n * n * n * size_of::<T>()) as u64)).sample_size(20);
     let batch = Batch::new(pred.view(), target.view(), LabelSpec::index(4), None).expect("a valid batch");

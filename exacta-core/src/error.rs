@@ -41,7 +41,9 @@ pub enum Error {
     #[error("ignore_index needs input_format=\"index\"; one-hot channels have no label to ignore, pass mask instead")]
     IgnoreWithOneHot,
     /// A counted label lies outside `[0, num_classes)`.
-    #[error("labels must lie in [0, {num_classes}) for num_classes={num_classes}; found minimum {min} and maximum {max} over pred and target{hint}")]
+    #[error(
+        "labels must lie in [0, {num_classes}) for num_classes={num_classes}; found minimum {min} and maximum {max} over pred and target{hint}"
+    )]
     LabelOutOfRange {
         /// Number of classes.
         num_classes: usize,
@@ -53,7 +55,9 @@ pub enum Error {
         hint: &'static str,
     },
     /// A floating label map holds a value that is not whole.
-    #[error("{argument} must hold whole numbers for input_format=\"index\"; found {value}: pass labels, not probabilities or interpolated values")]
+    #[error(
+        "{argument} must hold whole numbers for input_format=\"index\"; found {value}: pass labels, not probabilities or interpolated values"
+    )]
     FractionalLabel {
         /// `pred` or `target`.
         argument: &'static str,

@@ -161,7 +161,8 @@ pub(crate) struct Bf16(u16);
 impl F16 {
     #[inline(always)]
     fn widen(self) -> f32 {
-        let (sign, exponent, fraction) = (u32::from(self.0 >> 15), u32::from(self.0 >> 10 & 31), u32::from(self.0 & 1023));
+        let (sign, exponent, fraction) =
+            (u32::from(self.0 >> 15), u32::from(self.0 >> 10 & 31), u32::from(self.0 & 1023));
         let magnitude = match exponent {
             // Subnormal halves are multiples of 2^-24, which single precision holds exactly.
             0 => f32::from(self.0 & 1023) * f32::from_bits((127 - 24) << 23),
@@ -488,7 +489,15 @@ mod tests {
 
     #[test]
     fn halves_widen_exactly() {
-        for (bits, value) in [(0u16, 0.0f32), (0x8000, -0.0), (0x3c00, 1.0), (0x3800, 0.5), (0xc000, -2.0), (0x7bff, 65504.0), (1, 5.960_464_5e-8)] {
+        for (bits, value) in [
+            (0u16, 0.0f32),
+            (0x8000, -0.0),
+            (0x3c00, 1.0),
+            (0x3800, 0.5),
+            (0xc000, -2.0),
+            (0x7bff, 65504.0),
+            (1, 5.960_464_5e-8),
+        ] {
             assert_eq!(F16(bits).widen().to_bits(), value.to_bits(), "{bits:#x}");
         }
         assert!(F16(0x7e00).widen().is_nan());

@@ -47,11 +47,13 @@ fn percentile_of(directions: &[&Directed], q: Percentile) -> Result<f64> {
     assert!(n > 0, "a percentile of no distances");
     let resolved = directions.iter().map(|d| d.resolved).fold(f64::INFINITY, f64::min);
     if q.is_max() {
-        let max = directions.iter().filter(|d| d.total > 0).map(|d| d.max).try_fold(0.0, |a: f64, b| b.map(|b| a.max(b)));
+        let max =
+            directions.iter().filter(|d| d.total > 0).map(|d| d.max).try_fold(0.0, |a: f64, b| b.map(|b| a.max(b)));
         return max.ok_or(Error::NotResolved { resolved });
     }
     let (low, high, fraction) = ranks(n, q.value());
-    let mut bins: Vec<Bin> = directions.iter().flat_map(|d| d.bins.iter().copied()).filter(|b| b.distance <= resolved).collect();
+    let mut bins: Vec<Bin> =
+        directions.iter().flat_map(|d| d.bins.iter().copied()).filter(|b| b.distance <= resolved).collect();
     if directions.len() > 1 {
         bins.sort_by(|a, b| a.distance.total_cmp(&b.distance));
     }

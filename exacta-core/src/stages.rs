@@ -82,7 +82,8 @@ pub struct Need {
 
 impl Need {
     /// Every distance.
-    pub const ALL: Self = Self { all: true, max: false, directed_percentile: None, pooled_percentile: None, within: None };
+    pub const ALL: Self =
+        Self { all: true, max: false, directed_percentile: None, pooled_percentile: None, within: None };
 
     /// What serves both.
     pub fn join(self, other: Self) -> Self {

@@ -192,7 +192,8 @@ fn fractional_and_non_binary_values_are_named() {
     assert!(matches!(cpu.counts(&batch), Err(Error::NotBinary { argument: "pred", value: 0.5, .. })));
     // Counted voxels alone are checked.
     let mask = ndarray::array![[[true, false]]].into_dyn();
-    let batch = Batch::new(view(&bad), view(&good), LabelSpec::one_hot(1), Some(view(&mask).into())).expect("a valid batch");
+    let batch =
+        Batch::new(view(&bad), view(&good), LabelSpec::one_hot(1), Some(view(&mask).into())).expect("a valid batch");
     assert_eq!(cpu.counts(&batch).expect("0.5 is left out").get(0, 0).counted(), 1);
 }
 

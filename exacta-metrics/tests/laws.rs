@@ -95,7 +95,14 @@ fn the_list_of_metrics() {
                 })
                 .collect();
             let (low, high) = info.range;
-            format!("{} | {} | {} | [{low}, {high}] | {} | {}", info.name, info.family.name(), info.unit, info.better.name(), options.join(", "))
+            format!(
+                "{} | {} | {} | [{low}, {high}] | {} | {}",
+                info.name,
+                info.family.name(),
+                info.unit,
+                info.better.name(),
+                options.join(", ")
+            )
         })
         .collect();
     insta::assert_snapshot!(rows.join("\n"));
@@ -103,7 +110,8 @@ fn the_list_of_metrics() {
 
 #[test]
 fn errors_name_what_is_wrong() {
-    let push = |name: &str, options: Options| MetricSet::default().push(name, &options).expect_err("refused").to_string();
+    let push =
+        |name: &str, options: Options| MetricSet::default().push(name, &options).expect_err("refused").to_string();
     let image = exacta_core::ndarray::ArrayD::<u8>::zeros(exacta_core::ndarray::IxDyn(&[1, 3, 4]));
     let batch = Batch::new(image.view(), image.view(), LabelSpec::index(2), None).expect("a valid batch");
     let run = |names: &[&str], spacing: Option<&[Spacing]>| {

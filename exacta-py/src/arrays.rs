@@ -1,7 +1,9 @@
 //! NumPy arrays as label views, in place.
 
 use exacta_core::Labels;
-use numpy::{Element, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{
+    Element, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArray, PyUntypedArrayMethods,
+};
 use pyo3::prelude::*;
 
 use crate::error::{ExactaTypeError, ExactaValueError};
@@ -30,7 +32,9 @@ fn borrow<'py, T: Element>(array: &Bound<'py, PyUntypedArray>) -> PyResult<PyRea
     if array.data().align_offset(align_of::<T>()) != 0 || array.strides().iter().any(|stride| stride % size != 0) {
         return Err(ExactaValueError::new_err("arrays must be aligned; pass a copy, for example numpy.array(pred)"));
     }
-    array.try_readonly().map_err(|_| ExactaValueError::new_err("an array that is being written elsewhere cannot be measured"))
+    array
+        .try_readonly()
+        .map_err(|_| ExactaValueError::new_err("an array that is being written elsewhere cannot be measured"))
 }
 
 impl<'py> Held<'py> {

@@ -62,7 +62,9 @@ pub(crate) fn evaluate<'py>(
         .into_iter()
         .map(|table| {
             let shape = (table.cases(), table.classes());
-            Array2::from_shape_vec(shape, table.into_values()).expect("one value for each case and class").into_pyarray(py)
+            Array2::from_shape_vec(shape, table.into_values())
+                .expect("one value for each case and class")
+                .into_pyarray(py)
         })
         .collect())
 }

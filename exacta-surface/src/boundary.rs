@@ -17,7 +17,11 @@ pub(crate) fn boundary_voxels(cpu: &Cpu, batch: &Batch<'_>) -> Result<(Table<Cou
     let (grid, spec) = (*batch.grid(), *batch.spec());
     let words = grid.size()[0] * grid.size()[1] * grid.words();
     if u32::try_from(words).is_err() {
-        return Err(Error::TooLarge { what: "the number of 64-voxel words of an image", value: words, limit: u32::MAX as usize });
+        return Err(Error::TooLarge {
+            what: "the number of 64-voxel words of an image",
+            value: words,
+            limit: u32::MAX as usize,
+        });
     }
     // A channel is a map of the labels 0 and 1, of which only 1 is a class.
     let skip_zero = spec.format == InputFormat::OneHot || !spec.include_background;
@@ -78,7 +82,8 @@ fn differences<S>(_: S, window: &Window<'_>, volume: bool, differs: &mut [u64]) 
         let (here, left, right, up, down) = (&here[..n], &left[..n], &right[..n], &up[..n], &down[..n]);
         for i in 0..n {
             let v = here[i];
-            differs[i] |= (v ^ (v << 1 | left[i] >> 63)) | (v ^ (v >> 1 | right[i] << 63)) | (v ^ up[i]) | (v ^ down[i]);
+            differs[i] |=
+                (v ^ (v << 1 | left[i] >> 63)) | (v ^ (v >> 1 | right[i] << 63)) | (v ^ up[i]) | (v ^ down[i]);
         }
         if let (Some(previous), Some(next)) = (window.previous, window.next) {
             let (previous, next) = (&previous.plane(bit, 0)[..n], &next.plane(bit, 0)[..n]);

@@ -70,7 +70,11 @@ impl Points {
     }
 
     /// A point as whole numbers.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "coordinates are whole and not negative")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "coordinates are whole and not negative"
+    )]
     pub(crate) fn whole(&self, i: usize) -> [u32; 3] {
         self.point(i).map(|n| n as u32)
     }

@@ -113,8 +113,7 @@ fn run(cpu: &Cpu, surfaces: &BoundaryVoxels, jobs: &[Job<'_>], out: &mut [Surfac
     let words: usize = jobs.iter().flat_map(|job| &job.surfaces).map(Words::len).sum();
     let serial = Cpu { level: cpu.level, threads: Threads::Serial };
     let cpu = if words < SERIAL { &serial } else { cpu };
-    let layouts: Vec<_> =
-        jobs.iter().map(|job| crate::dense::Layout::new(&job.bounds, job.shells.margin)).collect();
+    let layouts: Vec<_> = jobs.iter().map(|job| crate::dense::Layout::new(&job.bounds, job.shells.margin)).collect();
     let planes = cpu.threads.map(2 * jobs.len(), |i| {
         let (job, layout) = (&jobs[i / 2], layouts[i / 2]);
         Dense::new(&job.bounds, layout, &job.surfaces[i % 2])

@@ -2,7 +2,7 @@
 //!
 //! [`CpuSurface`] is the host's [`SurfaceStage`]: it finds the boundary voxels of every class while the labels are read
 //! once, and then the distance of each boundary voxel of one mask to the nearest of the other, in the order of
-//! [`Need`](exacta_core::stages::Need): what a statistic does not need is not computed.
+//! [`Need`]: what a statistic does not need is not computed.
 //!
 //! Distances are exact: the minimum over all boundary voxels `p` of
 //! `sqrt(((h0 (q0 - p0))^2 + (h1 (q1 - p1))^2) + (h2 (q2 - p2))^2)` in IEEE double, every operation rounded by itself, in

@@ -43,7 +43,8 @@ fn directed(from: &[[f64; 3]], to: &[[f64; 3]], spacing: [f64; 3]) -> Directed {
     let mut distances: Vec<f64> = from
         .iter()
         .map(|p| {
-            let nearest = to.iter().map(|q| squared(spacing, [0, 1, 2].map(|k| p[k] - q[k]))).fold(f64::INFINITY, f64::min);
+            let nearest =
+                to.iter().map(|q| squared(spacing, [0, 1, 2].map(|k| p[k] - q[k]))).fold(f64::INFINITY, f64::min);
             nearest.sqrt()
         })
         .collect();

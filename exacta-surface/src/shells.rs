@@ -28,7 +28,12 @@ pub(crate) struct Shells {
 
 /// How far to look along each walked axis for some [`ENOUGH`] shells: an eighth of a ball (a quarter of a disc, where the box
 /// is one voxel thick) that holds as many voxels.
-#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small whole number")]
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a small whole number"
+)]
 fn reach(spacing: [f64; 3], size: [usize; 3]) -> [usize; 3] {
     let thick: Vec<usize> = (0..3).filter(|&k| size[k] > 1).collect();
     let dimensions = thick.len() as f64;

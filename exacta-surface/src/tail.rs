@@ -240,7 +240,8 @@ impl<'a> Direction<'a> {
             }
         }
         let resolved = self.reached.sqrt();
-        let max = self.max.or_else(|| if resolved == f64::INFINITY { bins.last().map(|bin| bin.distance) } else { None });
+        let max =
+            self.max.or_else(|| if resolved == f64::INFINITY { bins.last().map(|bin| bin.distance) } else { None });
         Directed { total: self.total, bins, resolved, max }
     }
 }
@@ -319,13 +320,7 @@ impl Search {
 }
 
 #[inline(always)]
-fn bound<S>(
-    _: S,
-    spacing: [f64; 3],
-    queries: &Points,
-    features: &Points,
-    range: std::ops::Range<usize>,
-) -> Vec<Group> {
+fn bound<S>(_: S, spacing: [f64; 3], queries: &Points, features: &Points, range: std::ops::Range<usize>) -> Vec<Group> {
     range.map(|brick| Group { brick, bounds: features.bounds(spacing, queries.corners(brick)) }).collect()
 }
 
@@ -373,7 +368,9 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (state >> 40) as usize % n
         };
-        let mut words: Vec<(u32, u64)> = (0..count).map(|_| ((next(size[0]) * size[1] + next(size[1])) as u32, 1u64 << next(size[2].min(64)))).collect();
+        let mut words: Vec<(u32, u64)> = (0..count)
+            .map(|_| ((next(size[0]) * size[1] + next(size[1])) as u32, 1u64 << next(size[2].min(64))))
+            .collect();
         words.sort_unstable_by_key(|word| word.0);
         words.dedup_by_key(|word| word.0);
         let grid = grid(size);
@@ -387,8 +384,11 @@ mod tests {
     }
 
     fn grid(size: [usize; 3]) -> Grid {
-        let image = exacta_core::ndarray::ArrayD::<u8>::zeros(exacta_core::ndarray::IxDyn(&[1, size[0], size[1], size[2]]));
-        *exacta_core::Batch::new(image.view(), image.view(), exacta_core::LabelSpec::index(1), None).expect("valid").grid()
+        let image =
+            exacta_core::ndarray::ArrayD::<u8>::zeros(exacta_core::ndarray::IxDyn(&[1, size[0], size[1], size[2]]));
+        *exacta_core::Batch::new(image.view(), image.view(), exacta_core::LabelSpec::index(1), None)
+            .expect("valid")
+            .grid()
     }
 
     #[test]

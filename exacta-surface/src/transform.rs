@@ -46,13 +46,7 @@ fn squares(spacing: f64, n: usize) -> Vec<f64> {
 }
 
 #[inline(always)]
-fn some_slices<S>(
-    _: S,
-    size: [usize; 3],
-    spacing: [f64; 3],
-    points: &[[u32; 3]],
-    slices: &[&[[u32; 3]]],
-) -> Vec<f64> {
+fn some_slices<S>(_: S, size: [usize; 3], spacing: [f64; 3], points: &[[u32; 3]], slices: &[&[[u32; 3]]]) -> Vec<f64> {
     let [_, rows, columns] = size;
     let (blocks, pitch) = (columns.div_ceil(BLOCK), columns.div_ceil(BLOCK) * BLOCK);
     let [along_slices, along_rows, along_columns] = [0, 1, 2].map(|k| squares(spacing[k], size[k]));
@@ -211,7 +205,9 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as usize % n
         };
-        for (count, spacing) in [(1, [1.0, 1.0, 1.0]), (5, [0.7, 0.7, 3.0]), (200, [1e-3, 1.0, 0.3]), (40, [1.5, 0.8, 0.8])] {
+        for (count, spacing) in
+            [(1, [1.0, 1.0, 1.0]), (5, [0.7, 0.7, 3.0]), (200, [1e-3, 1.0, 0.3]), (40, [1.5, 0.8, 0.8])]
+        {
             let points: Vec<[usize; 3]> = (0..count).map(|_| [next(7), next(9), next(70)]).collect();
             let whole = |at: [usize; 3]| at.map(|n| u32::try_from(n).expect("small"));
             let features: Vec<[u32; 3]> = points.into_iter().map(whole).collect();

@@ -272,7 +272,9 @@ mod tests {
     fn planes_hold_what_words_did() {
         // Three slices of 700 words, each word with voxels of labels 1 and 2.
         let found: Vec<Found> = (0..2100u32)
-            .flat_map(|word| [Found { label: 1, word, bits: 0b1010 << (word % 60) }, Found { label: 2, word, bits: 1 << 63 }])
+            .flat_map(|word| {
+                [Found { label: 1, word, bits: 0b1010 << (word % 60) }, Found { label: 2, word, bits: 1 << 63 }]
+            })
             .collect();
         let mut settled = Slab::Sparse(found.clone());
         settled.settle(&(0..3), 3, 700, 2);

@@ -31,7 +31,14 @@ fn naive(pred: &ArrayD<i64>, target: &ArrayD<i64>, spec: &LabelSpec, spacing: &S
     out
 }
 
-fn measure(stage: &CpuSurface, pred: &ArrayD<i64>, target: &ArrayD<i64>, spec: LabelSpec, spacing: &Spacing, need: Need) -> Vec<SurfaceDistances> {
+fn measure(
+    stage: &CpuSurface,
+    pred: &ArrayD<i64>,
+    target: &ArrayD<i64>,
+    spec: LabelSpec,
+    spacing: &Spacing,
+    need: Need,
+) -> Vec<SurfaceDistances> {
     let batch = Batch::new(pred.view(), target.view(), spec, None).expect("a valid batch");
     let (counts, surfaces) = stage.surfaces(&batch, SurfaceKind::Voxels).expect("valid labels");
     assert_eq!(counts.values(), exacta_core::testing::naive_counts(pred, target, &spec, None));
@@ -84,7 +91,13 @@ fn needs() -> Vec<Need> {
         Need { within: Some(1.0), ..none },
         Need { within: Some(0.0), ..none },
         Need { within: Some(7.5), ..none },
-        Need { max: true, directed_percentile: Some(95.0), pooled_percentile: Some(99.5), within: Some(2.0), all: false },
+        Need {
+            max: true,
+            directed_percentile: Some(95.0),
+            pooled_percentile: Some(99.5),
+            within: Some(2.0),
+            all: false,
+        },
     ]
 }
 
@@ -168,14 +181,24 @@ fn hard_masks() {
     let voxel = fill(&|z, y, x| (z, y, x) == (23, 25, 65));
     let half = fill(&|z, _, _| z < 12);
     let other_half = fill(&|z, _, _| z >= 12);
-    let hollow = fill(&|z, y, x| (4..20).contains(&z) && (4..22).contains(&y) && (8..60).contains(&x) && (z, y, x) != (10, 10, 30));
+    let hollow = fill(&|z, y, x| {
+        (4..20).contains(&z) && (4..22).contains(&y) && (8..60).contains(&x) && (z, y, x) != (10, 10, 30)
+    });
     let spec = LabelSpec::index(2).without_background();
     for spacing in [[1.0, 1.0, 1.0], [0.7, 1.3, 0.31]] {
         let spacing = Spacing::new(&spacing).expect("in range");
-        for (pred, target) in [(&checkerboard, &plane), (&checkerboard, &voxel), (&half, &other_half), (&hollow, &voxel), (&hollow, &checkerboard)] {
+        for (pred, target) in [
+            (&checkerboard, &plane),
+            (&checkerboard, &voxel),
+            (&half, &other_half),
+            (&hollow, &voxel),
+            (&hollow, &checkerboard),
+        ] {
             let wanted = naive(pred, target, &spec, &spacing);
             for need in needs() {
-                for (found, wanted) in measure(&CpuSurface::default(), pred, target, spec, &spacing, need).iter().zip(&wanted) {
+                for (found, wanted) in
+                    measure(&CpuSurface::default(), pred, target, spec, &spacing, need).iter().zip(&wanted)
+                {
                     check_need(found, wanted, &need);
                 }
             }
@@ -193,9 +216,17 @@ fn one_hot_channels_may_overlap() {
     let (pred, target) = (stack(&a, &b), stack(&b, &a));
     let spacing = Spacing::new(&[1.0, 2.0, 0.5]).expect("in range");
     let found = measure(&CpuSurface::default(), &pred, &target, LabelSpec::one_hot(2), &spacing, Need::ALL);
-    let single = |p: &ArrayD<i64>, t: &ArrayD<i64>| naive(p, t, &LabelSpec::index(2).without_background(), &spacing).remove(0);
+    let single =
+        |p: &ArrayD<i64>, t: &ArrayD<i64>| naive(p, t, &LabelSpec::index(2).without_background(), &spacing).remove(0);
     assert_eq!(found, [single(&a, &b), single(&b, &a)]);
-    let found = measure(&CpuSurface::default(), &pred, &target, LabelSpec::one_hot(2).without_background(), &spacing, Need::ALL);
+    let found = measure(
+        &CpuSurface::default(),
+        &pred,
+        &target,
+        LabelSpec::one_hot(2).without_background(),
+        &spacing,
+        Need::ALL,
+    );
     assert_eq!(found, [single(&b, &a)]);
 }
 

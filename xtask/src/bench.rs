@@ -28,10 +28,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 2)]
     threads: u32,
     /// Rows of the comparison, a regular expression
-    #[arg(
-        long,
-        default_value = "^(dice|hd95 voxels|assd voxels|nsd voxels|evaluate)"
-    )]
+    #[arg(long, default_value = "^(dice|hd95 voxels|assd voxels|nsd voxels|evaluate)")]
     only: String,
     /// File for the comparison's numbers as JSON
     #[arg(long)]
@@ -73,13 +70,9 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result {
         pip_target(sh, &venv, &peer, PEER.as_ref())?;
         pip_target(sh, &venv, &ours, &wheel.path)
     })?;
-    section("speed beside the peer", || {
-        compare(sh, &venv, &tools, &peer, &ours, args)
-    })?;
+    section("speed beside the peer", || compare(sh, &venv, &tools, &peer, &ours, args))?;
     if args.conform {
-        section("values beside the peer", || {
-            conform(sh, &venv, &tools, &peer, &ours, args)
-        })?;
+        section("values beside the peer", || conform(sh, &venv, &tools, &peer, &ours, args))?;
     }
     Ok(())
 }
@@ -88,17 +81,17 @@ fn criterion(sh: &Shell, args: &Args) -> Result {
     let quick = args.quick.then_some("--quick");
     // `--bench *` names the bench targets alone: the unit tests' harness would not know criterion's options.
     let pattern = "*";
-    Ok(cmd!(sh, "cargo bench --workspace --exclude exacta-py --exclude xtask --bench {pattern} -- {quick...}").quiet().run()?)
+    Ok(cmd!(sh, "cargo bench --workspace --exclude exacta-py --exclude xtask --bench {pattern} -- {quick...}")
+        .quiet()
+        .run()?)
 }
 
 /// Fills the folder `target` anew with one package, without what it depends on.
 fn pip_target(sh: &Shell, venv: &Venv, target: &Path, package: &Path) -> Result {
     sh.remove_path(target)?;
     let python = venv.python();
-    let cmd = cmd!(
-        sh,
-        "{python} -m pip install --quiet --disable-pip-version-check --no-deps --target {target} {package}"
-    );
+    let cmd =
+        cmd!(sh, "{python} -m pip install --quiet --disable-pip-version-check --no-deps --target {target} {package}");
     crate::steps::quietly(cmd)
 }
 
@@ -123,10 +116,8 @@ fn compare(sh: &Shell, venv: &Venv, tools: &Path, peer: &Path, ours: &Path, args
 
 fn conform(sh: &Shell, venv: &Venv, tools: &Path, peer: &Path, ours: &Path, args: &Args) -> Result {
     let (python, script) = (venv.python(), tools.join("conform.py"));
-    let (rounds, seed, only) = (
-        args.rounds.to_string(),
-        args.seed.to_string(),
-        &args.conform_only,
-    );
-    Ok(cmd!(sh, "{python} {script} --peer {peer} --ours {ours} --rounds {rounds} --seed {seed} --only {only}").quiet().run()?)
+    let (rounds, seed, only) = (args.rounds.to_string(), args.seed.to_string(), &args.conform_only);
+    Ok(cmd!(sh, "{python} {script} --peer {peer} --ours {ours} --rounds {rounds} --seed {seed} --only {only}")
+        .quiet()
+        .run()?)
 }

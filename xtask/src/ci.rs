@@ -7,9 +7,7 @@ use crate::steps::section;
 use crate::{Result, tidy, wheel};
 
 pub(crate) fn run(sh: &Shell) -> Result {
-    section("formatting", || {
-        Ok(cmd!(sh, "cargo fmt --all --check").quiet().run()?)
-    })?;
+    section("formatting", || Ok(cmd!(sh, "cargo fmt --all --check").quiet().run()?))?;
     section("tidy", || tidy::run(sh))?;
     let venv = Venv::open(sh, ".venv")?;
     rust(sh, &venv)?;
@@ -19,19 +17,10 @@ pub(crate) fn run(sh: &Shell) -> Result {
 fn rust(sh: &Shell, venv: &Venv) -> Result {
     // The one Python that maturin is told too, so that pyo3's build script decides once.
     let _python = sh.push_env("PYO3_PYTHON", venv.python());
-    section("clippy", || {
-        Ok(
-            cmd!(sh, "cargo clippy --workspace --all-targets -- -D warnings")
-                .quiet()
-                .run()?,
-        )
-    })?;
+    section("clippy", || Ok(cmd!(sh, "cargo clippy --workspace --all-targets -- -D warnings").quiet().run()?))?;
     section("documentation", || {
         // RUSTDOCFLAGS leaves the compiled dependencies alone, which RUSTFLAGS would not.
-        Ok(cmd!(sh, "cargo doc --workspace --no-deps")
-            .env("RUSTDOCFLAGS", "-D warnings")
-            .quiet()
-            .run()?)
+        Ok(cmd!(sh, "cargo doc --workspace --no-deps").env("RUSTDOCFLAGS", "-D warnings").quiet().run()?)
     })
 }
 
@@ -43,23 +32,16 @@ fn python(sh: &Shell, venv: &Venv) -> Result {
     venv.install_wheel(sh, &wheel)?;
     let python = venv.python();
     section("ruff", || {
-        cmd!(sh, "{python} -m ruff check exacta-py xtask")
-            .quiet()
-            .run()?;
-        Ok(cmd!(sh, "{python} -m ruff format --check exacta-py xtask")
-            .quiet()
-            .run()?)
+        cmd!(sh, "{python} -m ruff check exacta-py xtask").quiet().run()?;
+        Ok(cmd!(sh, "{python} -m ruff format --check exacta-py xtask").quiet().run()?)
     })?;
     section("mypy", || {
         let _dir = sh.push_dir("exacta-py");
         Ok(cmd!(sh, "{python} -m mypy").quiet().run()?)
     })?;
     section("stubtest", || {
-        Ok(cmd!(
-            sh,
-            "{python} -m mypy.stubtest --allowlist xtask/stubtest-allowlist.txt exacta._native"
-        )
-        .quiet()
-        .run()?)
+        Ok(cmd!(sh, "{python} -m mypy.stubtest --allowlist xtask/stubtest-allowlist.txt exacta._native")
+            .quiet()
+            .run()?)
     })
 }

@@ -15,9 +15,5 @@ pub(crate) fn run(sh: &Shell) -> Result {
     let wheel = wheel::build(sh, &venv)?;
     venv.install_wheel(sh, &wheel)?;
     let python = venv.python();
-    section("measure", || {
-        Ok(cmd!(sh, "{python} xtask/demo/demo.py --out demo")
-            .quiet()
-            .run()?)
-    })
+    section("measure", || Ok(cmd!(sh, "{python} xtask/demo/demo.py --out demo").quiet().run()?))
 }

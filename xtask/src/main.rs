@@ -4,11 +4,7 @@
 //! the workspace, and so builds in seconds on a machine that has Rust and nothing else.
 
 #![forbid(unsafe_code)]
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command speaks through its output"
-)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command speaks through its output")]
 
 use std::process::ExitCode;
 
@@ -28,11 +24,7 @@ mod wheel;
 type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 #[derive(Parser)]
-#[command(
-    name = "cargo xtask",
-    bin_name = "cargo xtask",
-    about = "The commands of this repository"
-)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", about = "The commands of this repository")]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -30,15 +30,8 @@ pub(crate) fn section<T>(what: impl Display, work: impl FnOnce() -> Result<T>) -
     println!("== {what}");
     let start = Instant::now();
     let result = work();
-    let verdict = if result.is_ok() {
-        "done in"
-    } else {
-        "failed after"
-    };
-    println!(
-        "== {what}: {verdict} {:.1} s\n",
-        start.elapsed().as_secs_f64()
-    );
+    let verdict = if result.is_ok() { "done in" } else { "failed after" };
+    println!("== {what}: {verdict} {:.1} s\n", start.elapsed().as_secs_f64());
     result
 }
 
@@ -50,12 +43,7 @@ pub(crate) fn quietly(cmd: Cmd<'_>) -> Result {
         return Ok(());
     }
     let text = [output.stdout, output.stderr].concat();
-    Err(format!(
-        "`{cmd}` ended with {}:\n{}",
-        output.status,
-        String::from_utf8_lossy(&text).trim_end()
-    )
-    .into())
+    Err(format!("`{cmd}` ended with {}:\n{}", output.status, String::from_utf8_lossy(&text).trim_end()).into())
 }
 
 /// A short hash of `parts`, by which a later run sees whether a step's inputs are still the same.

@@ -30,9 +30,7 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result {
 
 fn rust(sh: &Shell) -> Result {
     // exacta-py is all bindings: it has no Rust test, and its cdylib would link against one machine's libpython.
-    Ok(cmd!(sh, "cargo test --workspace --exclude exacta-py")
-        .quiet()
-        .run()?)
+    Ok(cmd!(sh, "cargo test --workspace --exclude exacta-py").quiet().run()?)
 }
 
 fn python(sh: &Shell) -> Result {
@@ -51,12 +49,7 @@ fn python(sh: &Shell) -> Result {
         venv.install_wheel(sh, &wheel)?;
         let python = venv.python();
         section(what, || {
-            Ok(cmd!(
-                sh,
-                "{python} -m pytest --timeout=600 --pyargs exacta-py/tests {doctests}"
-            )
-            .quiet()
-            .run()?)
+            Ok(cmd!(sh, "{python} -m pytest --timeout=600 --pyargs exacta-py/tests {doctests}").quiet().run()?)
         })?;
     }
     Ok(())

@@ -22,26 +22,10 @@ const DEPENDENCIES: &[manifests::Row] = &[
         outside: &["fearless_simd", "ndarray", "rayon", "thiserror"],
         optional: &["proptest"],
     },
-    manifests::Row {
-        krate: "exacta-surface",
-        outside: &["rayon"],
-        optional: &[],
-    },
-    manifests::Row {
-        krate: "exacta-metrics",
-        outside: &[],
-        optional: &[],
-    },
-    manifests::Row {
-        krate: "exacta-py",
-        outside: &["arc-swap", "ndarray", "numpy", "pyo3", "rayon"],
-        optional: &[],
-    },
-    manifests::Row {
-        krate: "xtask",
-        outside: &["clap", "serde_json", "xshell"],
-        optional: &[],
-    },
+    manifests::Row { krate: "exacta-surface", outside: &["rayon"], optional: &[] },
+    manifests::Row { krate: "exacta-metrics", outside: &[], optional: &[] },
+    manifests::Row { krate: "exacta-py", outside: &["arc-swap", "ndarray", "numpy", "pyo3", "rayon"], optional: &[] },
+    manifests::Row { krate: "xtask", outside: &["clap", "serde_json", "xshell"], optional: &[] },
 ];
 
 /// Crates that put the others together; every other crate depends on exacta-core alone.
@@ -82,9 +66,7 @@ impl Report {
 pub(crate) fn run(sh: &Shell) -> Result {
     let mut report = Report::default();
     let files = files(sh)?;
-    let metadata = cmd!(sh, "cargo metadata --format-version 1 --no-deps")
-        .quiet()
-        .read()?;
+    let metadata = cmd!(sh, "cargo metadata --format-version 1 --no-deps").quiet().read()?;
     let metadata: Value = serde_json::from_str(&metadata)?;
 
     manifests::check(&metadata, DEPENDENCIES, ASSEMBLERS, &mut report)?;
@@ -102,28 +84,17 @@ pub(crate) fn run(sh: &Shell) -> Result {
         println!("{} files, no rule broken", files.len());
         return Ok(());
     }
-    Err(format!(
-        "{} broken\n  {}",
-        count(report.problems.len()),
-        report.problems.join("\n  ")
-    )
-    .into())
+    Err(format!("{} broken\n  {}", count(report.problems.len()), report.problems.join("\n  ")).into())
 }
 
 fn count(rules: usize) -> String {
-    if rules == 1 {
-        "1 rule is".to_owned()
-    } else {
-        format!("{rules} rules are")
-    }
+    if rules == 1 { "1 rule is".to_owned() } else { format!("{rules} rules are") }
 }
 
 /// Name and content of each file that is tracked or would be by `git add --all`, so that a rule speaks before the
 /// commit.
 fn files(sh: &Shell) -> Result<Vec<(String, Vec<u8>)>> {
-    let list = cmd!(sh, "git ls-files -z --cached --others --exclude-standard")
-        .quiet()
-        .read()?;
+    let list = cmd!(sh, "git ls-files -z --cached --others --exclude-standard").quiet().read()?;
     let mut names: Vec<&str> = list.split('\0').filter(|name| !name.is_empty()).collect();
     names.sort_unstable();
     names.dedup();
@@ -145,10 +116,7 @@ fn check_roots(sh: &Shell, metadata: &Value, report: &mut Report) -> Result {
             continue;
         }
         if !source::forbids_unsafe(&sh.read_file(target.path)?) {
-            report.problem(format!(
-                "{}: {} lacks `#![forbid(unsafe_code)]`",
-                target.krate, target.path
-            ));
+            report.problem(format!("{}: {} lacks `#![forbid(unsafe_code)]`", target.krate, target.path));
         }
     }
     Ok(())
@@ -156,28 +124,20 @@ fn check_roots(sh: &Shell, metadata: &Value, report: &mut Report) -> Result {
 
 fn check_file(name: &str, bytes: &[u8], report: &mut Report) {
     if bytes.len() > MOST_BYTES {
-        report.problem(format!(
-            "{name} is {} KiB; the most is {} KiB",
-            bytes.len() >> 10,
-            MOST_BYTES >> 10
-        ));
+        report.problem(format!("{name} is {} KiB; the most is {} KiB", bytes.len() >> 10, MOST_BYTES >> 10));
         return;
     }
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };
     for (line, path) in source::home_paths(text) {
-        report.problem(format!(
-            "{name}:{line}: a path of one person's machine: {path}"
-        ));
+        report.problem(format!("{name}:{line}: a path of one person's machine: {path}"));
     }
     let rust = has_extension(name, "rs");
     if rust || has_extension(name, "py") {
         let lines = text.lines().count();
         if lines > MOST_LINES {
-            report.problem(format!(
-                "{name} has {lines} lines; the most is {MOST_LINES}"
-            ));
+            report.problem(format!("{name} has {lines} lines; the most is {MOST_LINES}"));
         } else if lines > MANY_LINES {
             report.warning(format!("{name} has {lines} lines"));
         }
@@ -196,36 +156,27 @@ fn check_unsafe_list(files: &[(String, Vec<u8>)], report: &mut Report) {
         let lines = source::lines_with_word(&text(bytes), "unsafe");
         let listed = UNSAFE_FILES.contains(&name.as_str());
         if let (Some(line), false) = (lines.first(), listed) {
-            report.problem(format!(
-                "{name}:{line}: `unsafe` in a file that is not on the list in xtask/src/tidy.rs"
-            ));
+            report.problem(format!("{name}:{line}: `unsafe` in a file that is not on the list in xtask/src/tidy.rs"));
         }
         if lines.is_empty() && listed {
-            report.problem(format!(
-                "{name} has no `unsafe`: take it off the list in xtask/src/tidy.rs"
-            ));
+            report.problem(format!("{name} has no `unsafe`: take it off the list in xtask/src/tidy.rs"));
         }
     }
-    let page = files
-        .iter()
-        .find(|(name, _)| name == "ARCHITECTURE.md")
-        .map(|(_, bytes)| text(bytes));
+    let page = files.iter().find(|(name, _)| name == "ARCHITECTURE.md").map(|(_, bytes)| text(bytes));
     for name in UNSAFE_FILES {
         if !files.iter().any(|(file, _)| file == name) {
-            report.problem(format!("the list of files with `unsafe` in xtask/src/tidy.rs names {name}, which is not there"));
+            report.problem(format!(
+                "the list of files with `unsafe` in xtask/src/tidy.rs names {name}, which is not there"
+            ));
         }
         if !page.as_ref().is_some_and(|page| page.contains(name)) {
-            report.problem(format!(
-                "ARCHITECTURE.md does not name {name} among the files with `unsafe`"
-            ));
+            report.problem(format!("ARCHITECTURE.md does not name {name} among the files with `unsafe`"));
         }
     }
 }
 
 fn has_extension(name: &str, extension: &str) -> bool {
-    Path::new(name)
-        .extension()
-        .is_some_and(|end| end == extension)
+    Path::new(name).extension().is_some_and(|end| end == extension)
 }
 
 #[cfg(test)]
@@ -242,10 +193,7 @@ mod tests {
     fn long_files_fail_and_longish_ones_are_named() {
         let lines = |count| "\n".repeat(count);
         assert!(problems("a.rs", &lines(MOST_LINES)).is_empty());
-        assert_eq!(
-            problems("a.rs", &lines(MOST_LINES + 1)),
-            ["a.rs has 701 lines; the most is 700"]
-        );
+        assert_eq!(problems("a.rs", &lines(MOST_LINES + 1)), ["a.rs has 701 lines; the most is 700"]);
         assert_eq!(problems("a.py", &lines(MOST_LINES + 1)).len(), 1);
         assert!(problems("a.json", &lines(MOST_LINES + 1)).is_empty());
         let mut report = Report::default();
@@ -256,10 +204,7 @@ mod tests {
     #[test]
     fn large_files_fail() {
         assert!(problems("a.npz", &" ".repeat(MOST_BYTES)).is_empty());
-        assert_eq!(
-            problems("a.npz", &" ".repeat(MOST_BYTES + 1024)),
-            ["a.npz is 1025 KiB; the most is 1024 KiB"]
-        );
+        assert_eq!(problems("a.npz", &" ".repeat(MOST_BYTES + 1024)), ["a.npz is 1025 KiB; the most is 1024 KiB"]);
     }
 
     #[test]
@@ -267,18 +212,8 @@ mod tests {
         let mut report = Report::default();
         let file = |text: &str| ("some-crate/src/a.rs".to_owned(), text.as_bytes().to_vec());
         check_unsafe_list(&[file("// unsafe\nfn f() {}")], &mut report);
-        assert!(
-            !report
-                .problems
-                .iter()
-                .any(|problem| problem.starts_with("some-crate"))
-        );
+        assert!(!report.problems.iter().any(|problem| problem.starts_with("some-crate")));
         check_unsafe_list(&[file("fn f() {\n    unsafe { g() }\n}")], &mut report);
-        assert!(
-            report
-                .problems
-                .iter()
-                .any(|problem| problem.starts_with("some-crate/src/a.rs:2: `unsafe`"))
-        );
+        assert!(report.problems.iter().any(|problem| problem.starts_with("some-crate/src/a.rs:2: `unsafe`")));
     }
 }

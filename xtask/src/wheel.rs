@@ -57,44 +57,22 @@ fn newest(sh: &Shell) -> Result<Option<PathBuf>> {
     if !dist.exists() {
         return Ok(None);
     }
-    Ok(sh
-        .read_dir(dist)?
-        .into_iter()
-        .rfind(|path| path.extension().is_some_and(|end| end == "whl")))
+    Ok(sh.read_dir(dist)?.into_iter().rfind(|path| path.extension().is_some_and(|end| end == "whl")))
 }
 
 /// The fingerprint of all that decides the wheel's bytes: manifests, sources, compiler, flags.
 fn inputs(sh: &Shell) -> Result<String> {
-    let mut files: Vec<PathBuf> = ["Cargo.toml", "Cargo.lock", "README.md"]
-        .iter()
-        .map(|name| root().join(name))
-        .collect();
+    let mut files: Vec<PathBuf> =
+        ["Cargo.toml", "Cargo.lock", "README.md"].iter().map(|name| root().join(name)).collect();
     for entry in sh.read_dir(root())? {
-        if entry
-            .file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with("exacta-"))
-        {
+        if entry.file_name().is_some_and(|name| name.to_string_lossy().starts_with("exacta-")) {
             collect(sh, &entry, &mut files)?;
         }
     }
-    let mut parts = vec![
-        cmd!(sh, "rustc --version --verbose")
-            .quiet()
-            .read()?
-            .into_bytes(),
-    ];
-    parts.push(
-        sh.var_os("RUSTFLAGS")
-            .unwrap_or_default()
-            .into_encoded_bytes(),
-    );
+    let mut parts = vec![cmd!(sh, "rustc --version --verbose").quiet().read()?.into_bytes()];
+    parts.push(sh.var_os("RUSTFLAGS").unwrap_or_default().into_encoded_bytes());
     for path in files {
-        parts.push(
-            path.strip_prefix(root())?
-                .as_os_str()
-                .as_encoded_bytes()
-                .to_vec(),
-        );
+        parts.push(path.strip_prefix(root())?.as_os_str().as_encoded_bytes().to_vec());
         // A lock file or readme that is not there yet is an input too: its absence.
         parts.push(sh.read_binary_file(&path).unwrap_or_default());
     }
@@ -104,11 +82,7 @@ fn inputs(sh: &Shell) -> Result<String> {
 /// Adds the files below `dir` to `files`, in the order of their names.
 fn collect(sh: &Shell, dir: &Path, files: &mut Vec<PathBuf>) -> Result {
     for path in sh.read_dir(dir)? {
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() {
             if !name.starts_with('.') && !NOT_IN_A_WHEEL.contains(&name.as_str()) {
                 collect(sh, &path, files)?;

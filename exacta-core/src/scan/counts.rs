@@ -33,8 +33,7 @@ impl CountStage for Cpu {
             count_share(self, &batch.map(map), codes, labels, first..(first + share).min(voxels))
         };
         let items = batch.maps() * shares;
-        let threads =
-            if batch.maps() * voxels <= SERIAL { &crate::parallel::Threads::Serial } else { &self.threads };
+        let threads = if batch.maps() * voxels <= SERIAL { &crate::parallel::Threads::Serial } else { &self.threads };
         let parts = threads.map(items, work);
         let mut tallies = Vec::with_capacity(batch.maps());
         for parts in parts.chunks(shares) {
@@ -59,7 +58,11 @@ fn count_share(
     labels: usize,
     voxels: std::ops::Range<usize>,
 ) -> Option<Tally> {
-    if codes <= 256 { count_bytes(cpu, images, codes, labels, voxels) } else { count_wide(cpu, images, codes, labels, voxels) }
+    if codes <= 256 {
+        count_bytes(cpu, images, codes, labels, voxels)
+    } else {
+        count_wide(cpu, images, codes, labels, voxels)
+    }
 }
 
 fn count_bytes(
@@ -186,7 +189,8 @@ fn count_wide(
 ) -> Option<Tally> {
     let mut tally = Tally::new(codes);
     let masked = codes > labels;
-    let (mut pred, mut target, mut keep) = (vec![0u32; TILE], vec![0u32; TILE], vec![0u8; if masked { TILE } else { 0 }]);
+    let (mut pred, mut target, mut keep) =
+        (vec![0u32; TILE], vec![0u32; TILE], vec![0u8; if masked { TILE } else { 0 }]);
     let mut start = voxels.start;
     while start < voxels.end {
         let len = TILE.min(voxels.end - start);

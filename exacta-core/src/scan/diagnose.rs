@@ -1,7 +1,7 @@
 //! Why a batch was refused: the slow second look, taken only then.
 
-use crate::labels::sealed::Value;
 use crate::labels::Image;
+use crate::labels::sealed::Value;
 use crate::{Batch, Error, InputFormat};
 
 /// The error of a batch whose count found a value that is no label.

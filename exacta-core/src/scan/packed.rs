@@ -75,9 +75,8 @@ impl PackedSlice {
             return self.uniform[i];
         }
         let at = 1 + self.words + i;
-        (0..self.bits).fold(0, |label, bit| {
-            label | u32::from(self.planes[bit * self.pitch() + at] >> position & 1 == 1) << bit
-        })
+        (0..self.bits)
+            .fold(0, |label, bit| label | u32::from(self.planes[bit * self.pitch() + at] >> position & 1 == 1) << bit)
     }
 
     /// The bits of word `i` that are voxels.

@@ -48,7 +48,11 @@ const SERIAL: usize = 1 << 15;
 ///
 /// # Errors
 /// [`Error::MaskedSurface`] for a batch with a mask or an ignored label; those of a value that is no label.
-pub fn scan_planes<V: SliceVisitor>(cpu: &Cpu, batch: &Batch<'_>, make: impl Fn(std::ops::Range<usize>) -> V + Sync) -> Result<Visited<V>> {
+pub fn scan_planes<V: SliceVisitor>(
+    cpu: &Cpu,
+    batch: &Batch<'_>,
+    make: impl Fn(std::ops::Range<usize>) -> V + Sync,
+) -> Result<Visited<V>> {
     if batch.is_masked() {
         return Err(Error::MaskedSurface);
     }

@@ -21,7 +21,9 @@ pub fn counts(pred: &ArrayD<i64>, target: &ArrayD<i64>, spec: &LabelSpec, mask: 
                     InputFormat::Index => case * voxels + voxel,
                     InputFormat::OneHot => (case * spec.num_classes + class) * voxels + voxel,
                 };
-                if mask.as_ref().is_some_and(|mask| !mask[case * voxels + voxel]) || spec.ignore_index == Some(target[at]) {
+                if mask.as_ref().is_some_and(|mask| !mask[case * voxels + voxel])
+                    || spec.ignore_index == Some(target[at])
+                {
                     continue;
                 }
                 let wanted = if spec.format == InputFormat::Index { i64::try_from(class).expect("small") } else { 1 };

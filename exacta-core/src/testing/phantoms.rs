@@ -4,8 +4,11 @@ use ndarray::{ArrayD, IxDyn};
 
 /// Label maps `(pred, target)` of shape `(1, n, n, n)` with three organs; the prediction is shifted, bumpy, and has far false positives.
 pub fn organs(n: usize) -> (ArrayD<i64>, ArrayD<i64>) {
-    const ORGANS: [([f64; 3], [f64; 3]); 3] =
-        [([-0.2, 0.1, -0.3], [0.35, 0.25, 0.3]), ([0.3, -0.3, 0.2], [0.2, 0.36, 0.25]), ([0.1, 0.4, 0.35], [0.3, 0.2, 0.2])];
+    const ORGANS: [([f64; 3], [f64; 3]); 3] = [
+        ([-0.2, 0.1, -0.3], [0.35, 0.25, 0.3]),
+        ([0.3, -0.3, 0.2], [0.2, 0.36, 0.25]),
+        ([0.1, 0.4, 0.35], [0.3, 0.2, 0.2]),
+    ];
     let paint = |shift: f64, bump: f64| {
         ArrayD::from_shape_fn(IxDyn(&[1, n, n, n]), |at| {
             let scaled = |k: usize| at[k] as f64 / n as f64 * 2.0 - 1.0;

@@ -19,7 +19,10 @@ use crate::registry::{Better, Default, Family, Formula, MetricInfo};
 /// Dice, Measures of the amount of ecologic association between species, Ecology 26 (1945); Sørensen (1948).
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 pub fn dice(counts: &Counts, both_empty: ZeroDivision) -> f64 {
-    both_empty.ratio((2 * counts.true_positives) as f64, (2 * counts.true_positives + counts.false_positives + counts.false_negatives) as f64)
+    both_empty.ratio(
+        (2 * counts.true_positives) as f64,
+        (2 * counts.true_positives + counts.false_positives + counts.false_negatives) as f64,
+    )
 }
 
 pub(crate) const INFO: MetricInfo = MetricInfo {

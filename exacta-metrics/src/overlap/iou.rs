@@ -19,7 +19,10 @@ use crate::registry::{Better, Default, Family, Formula, MetricInfo};
 /// Jaccard, The distribution of the flora in the alpine zone, New Phytologist 11 (1912).
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 pub fn iou(counts: &Counts, both_empty: ZeroDivision) -> f64 {
-    both_empty.ratio(counts.true_positives as f64, (counts.true_positives + counts.false_positives + counts.false_negatives) as f64)
+    both_empty.ratio(
+        counts.true_positives as f64,
+        (counts.true_positives + counts.false_positives + counts.false_negatives) as f64,
+    )
 }
 
 pub(crate) const INFO: MetricInfo = MetricInfo {

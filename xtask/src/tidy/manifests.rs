@@ -22,24 +22,14 @@ pub(super) struct CrateRoot<'a> {
 }
 
 /// Checks each workspace member of `cargo metadata`'s answer.
-pub(super) fn check(
-    metadata: &Value,
-    table: &[Row],
-    assemblers: &[&str],
-    report: &mut Report,
-) -> Result {
+pub(super) fn check(metadata: &Value, table: &[Row], assemblers: &[&str], report: &mut Report) -> Result {
     let packages = packages(metadata)?;
-    let names: Vec<&str> = packages
-        .iter()
-        .map(|package| text(package, "name"))
-        .collect();
+    let names: Vec<&str> = packages.iter().map(|package| text(package, "name")).collect();
     for package in packages {
         check_fields(package, report);
         let name = text(package, "name");
         let Some(row) = table.iter().find(|row| row.krate == name) else {
-            report.problem(format!(
-                "{name} has no row in the table of dependencies in xtask/src/tidy.rs"
-            ));
+            report.problem(format!("{name} has no row in the table of dependencies in xtask/src/tidy.rs"));
             continue;
         };
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
@@ -50,12 +40,12 @@ pub(super) fn check(
             let optional = dependency["optional"] == true && row.optional.contains(&other);
             if names.contains(&other) {
                 if other != "exacta-core" && !assemblers.contains(&name) {
-                    report.problem(format!("{name} depends on {other}; a kernel or formula crate depends on exacta-core alone"));
+                    report.problem(format!(
+                        "{name} depends on {other}; a kernel or formula crate depends on exacta-core alone"
+                    ));
                 }
             } else if !optional && !row.outside.contains(&other) {
-                report.problem(format!(
-                    "{name} depends on {other}, which its row in xtask/src/tidy.rs does not have"
-                ));
+                report.problem(format!("{name} depends on {other}, which its row in xtask/src/tidy.rs does not have"));
             }
         }
     }
@@ -68,14 +58,8 @@ pub(super) fn crate_roots(metadata: &Value) -> Result<Vec<CrateRoot<'_>>> {
     for package in packages(metadata)? {
         for target in package["targets"].as_array().into_iter().flatten() {
             let built = |kind: &Value| matches!(kind.as_str(), Some("lib" | "cdylib" | "bin"));
-            if target["kind"]
-                .as_array()
-                .is_some_and(|kinds| kinds.iter().any(built))
-            {
-                roots.push(CrateRoot {
-                    krate: text(package, "name"),
-                    path: text(target, "src_path"),
-                });
+            if target["kind"].as_array().is_some_and(|kinds| kinds.iter().any(built)) {
+                roots.push(CrateRoot { krate: text(package, "name"), path: text(target, "src_path") });
             }
         }
     }
@@ -85,9 +69,7 @@ pub(super) fn crate_roots(metadata: &Value) -> Result<Vec<CrateRoot<'_>>> {
 /// A crate says what it is, under which licence and from which Rust on; one that is published shows a readme too.
 fn check_fields(package: &Value, report: &mut Report) {
     let name = text(package, "name");
-    let published = package["publish"]
-        .as_array()
-        .is_none_or(|registries| !registries.is_empty());
+    let published = package["publish"].as_array().is_none_or(|registries| !registries.is_empty());
     let fields: &[&str] = if published {
         &["description", "license", "rust_version", "readme"]
     } else {
@@ -95,18 +77,13 @@ fn check_fields(package: &Value, report: &mut Report) {
     };
     for field in fields {
         if text(package, field).is_empty() {
-            report.problem(format!(
-                "{name}: its Cargo.toml lacks `{}`",
-                field.replace('_', "-")
-            ));
+            report.problem(format!("{name}: its Cargo.toml lacks `{}`", field.replace('_', "-")));
         }
     }
 }
 
 fn packages(metadata: &Value) -> Result<&Vec<Value>> {
-    Ok(metadata["packages"]
-        .as_array()
-        .ok_or("cargo metadata names no packages")?)
+    Ok(metadata["packages"].as_array().ok_or("cargo metadata names no packages")?)
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {
@@ -120,21 +97,9 @@ mod tests {
     use super::*;
 
     const TABLE: &[Row] = &[
-        Row {
-            krate: "exacta-core",
-            outside: &["rayon"],
-            optional: &["proptest"],
-        },
-        Row {
-            krate: "exacta-surface",
-            outside: &[],
-            optional: &[],
-        },
-        Row {
-            krate: "exacta-py",
-            outside: &["pyo3"],
-            optional: &[],
-        },
+        Row { krate: "exacta-core", outside: &["rayon"], optional: &["proptest"] },
+        Row { krate: "exacta-surface", outside: &[], optional: &[] },
+        Row { krate: "exacta-py", outside: &["pyo3"], optional: &[] },
     ];
 
     fn package(name: &str, dependencies: &[Value]) -> Value {
@@ -154,13 +119,7 @@ mod tests {
 
     fn problems(packages: &[Value]) -> Vec<String> {
         let mut report = Report::default();
-        check(
-            &json!({ "packages": packages }),
-            TABLE,
-            &["exacta-py"],
-            &mut report,
-        )
-        .unwrap();
+        check(&json!({ "packages": packages }), TABLE, &["exacta-py"], &mut report).unwrap();
         report.problems
     }
 
@@ -181,23 +140,15 @@ mod tests {
         let found = problems(&[core, surface]);
         assert_eq!(
             found,
-            [
-                "exacta-core depends on exacta-surface; a kernel or formula crate depends on exacta-core alone"
-            ]
+            ["exacta-core depends on exacta-surface; a kernel or formula crate depends on exacta-core alone"]
         );
     }
 
     #[test]
     fn outside_dependencies_must_be_listed() {
         let build = json!({"name": "cc", "kind": "build", "optional": false});
-        assert_eq!(
-            problems(&[package("exacta-surface", &[on("rayon")])]).len(),
-            1
-        );
-        assert_eq!(
-            problems(&[package("exacta-core", &[on("proptest"), build])]).len(),
-            2
-        );
+        assert_eq!(problems(&[package("exacta-surface", &[on("rayon")])]).len(), 1);
+        assert_eq!(problems(&[package("exacta-core", &[on("proptest"), build])]).len(), 2);
     }
 
     #[test]
@@ -212,19 +163,13 @@ mod tests {
         core["license"] = Value::Null;
         assert_eq!(problems(&[core.clone()]).len(), 2);
         core["publish"] = json!([]);
-        assert_eq!(
-            problems(&[core]),
-            ["exacta-core: its Cargo.toml lacks `license`"]
-        );
+        assert_eq!(problems(&[core]), ["exacta-core: its Cargo.toml lacks `license`"]);
     }
 
     #[test]
     fn roots_are_of_libraries_and_programs() {
         let metadata = json!({"packages": [package("exacta-core", &[])]});
         let roots = crate_roots(&metadata).unwrap();
-        assert_eq!(
-            roots.iter().map(|root| root.path).collect::<Vec<_>>(),
-            ["exacta-core/src/lib.rs"]
-        );
+        assert_eq!(roots.iter().map(|root| root.path).collect::<Vec<_>>(), ["exacta-core/src/lib.rs"]);
     }
 }

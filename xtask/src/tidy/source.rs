@@ -1,19 +1,11 @@
 //! Rules about one file's text.
 
 /// Macros and attributes that no commit keeps.
-const LEFT_OVERS: [&str; 5] = [
-    "todo!",
-    "unimplemented!",
-    "dbg!",
-    "#[ignore",
-    "#[should_panic",
-];
+const LEFT_OVERS: [&str; 5] = ["todo!", "unimplemented!", "dbg!", "#[ignore", "#[should_panic"];
 
 /// Whether a crate root forbids `unsafe` code.
 pub(super) fn forbids_unsafe(text: &str) -> bool {
-    code_only(text)
-        .lines()
-        .any(|line| line.trim() == "#![forbid(unsafe_code)]")
+    code_only(text).lines().any(|line| line.trim() == "#![forbid(unsafe_code)]")
 }
 
 /// Lines of Rust code, counted from 1, that hold something no commit keeps.
@@ -24,8 +16,8 @@ pub(super) fn left_overs(text: &str) -> Vec<(usize, &'static str)> {
         for (at, _) in code.match_indices(what) {
             let before = code[..at].chars().next_back();
             let after = code[at + what.len()..].chars().next();
-            let part_of_a_longer_name = before.is_some_and(is_word)
-                || (what.starts_with('#') && after.is_some_and(is_word));
+            let part_of_a_longer_name =
+                before.is_some_and(is_word) || (what.starts_with('#') && after.is_some_and(is_word));
             if !part_of_a_longer_name {
                 found.push((line_of(&code, at), what));
             }
@@ -40,14 +32,9 @@ pub(super) fn lines_with_word(text: &str, word: &str) -> Vec<usize> {
     let code = code_only(text);
     let own = |at: &usize| {
         let (before, after) = (&code[..*at], &code[at + word.len()..]);
-        !before.chars().next_back().is_some_and(is_word)
-            && !after.chars().next().is_some_and(is_word)
+        !before.chars().next_back().is_some_and(is_word) && !after.chars().next().is_some_and(is_word)
     };
-    code.match_indices(word)
-        .map(|(at, _)| at)
-        .filter(own)
-        .map(|at| line_of(&code, at))
-        .collect()
+    code.match_indices(word).map(|(at, _)| at).filter(own).map(|at| line_of(&code, at)).collect()
 }
 
 /// Absolute paths below a person's home folder, each with its line, counted from 1.
@@ -56,17 +43,11 @@ pub(super) fn home_paths(text: &str) -> Vec<(usize, String)> {
     for folder in ["home", "Users", "root"] {
         let start = format!("/{folder}/");
         for (at, _) in text.match_indices(&start) {
-            let inside_a_path = text[..at]
-                .chars()
-                .next_back()
-                .is_some_and(|c| is_word(c) || "-.}>)".contains(c));
+            let inside_a_path = text[..at].chars().next_back().is_some_and(|c| is_word(c) || "-.}>)".contains(c));
             let rest = &text[at + start.len()..];
             let name_length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
             if !inside_a_path && name_length > 0 {
-                found.push((
-                    line_of(text, at),
-                    format!("{start}{}", &rest[..name_length]),
-                ));
+                found.push((line_of(text, at), format!("{start}{}", &rest[..name_length])));
             }
         }
     }
@@ -90,11 +71,7 @@ pub(super) fn code_only(text: &str) -> String {
         let in_word = code.chars().next_back().is_some_and(is_word);
         let length = literal_length(rest, in_word);
         if length > 0 {
-            code.extend(
-                rest[..length]
-                    .chars()
-                    .map(|c| if c == '\n' { '\n' } else { ' ' }),
-            );
+            code.extend(rest[..length].chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
             rest = &rest[length..];
         } else {
             code.push(first);
@@ -125,10 +102,7 @@ fn literal_length(rest: &str, in_word: bool) -> usize {
     if let Some(inner) = rest.strip_prefix('\'') {
         let mut chars = inner.chars();
         // 'a' and '\n' are characters, 'a alone is a lifetime.
-        if matches!(
-            (chars.next(), chars.next()),
-            (Some('\\'), _) | (Some(_), Some('\''))
-        ) {
+        if matches!((chars.next(), chars.next()), (Some('\\'), _) | (Some(_), Some('\''))) {
             return 1 + quoted_length(inner, '\'');
         }
     }
@@ -174,13 +148,7 @@ fn raw_string_length(rest: &str) -> Option<usize> {
     let hashes = rest.len() - rest.trim_start_matches('#').len();
     let inner = rest[hashes..].strip_prefix('"')?;
     let close = format!("\"{}", "#".repeat(hashes));
-    Some(
-        hashes
-            + 1
-            + inner
-                .find(&close)
-                .map_or(inner.len(), |at| at + close.len()),
-    )
+    Some(hashes + 1 + inner.find(&close).map_or(inner.len(), |at| at + close.len()))
 }
 
 #[cfg(test)]
@@ -205,11 +173,7 @@ mod tests {
         for (text, words) in cases {
             let code = code_only(text);
             assert_eq!(code.split_whitespace().collect::<Vec<_>>(), words, "{text}");
-            assert_eq!(
-                code.matches('\n').count(),
-                text.matches('\n').count(),
-                "{text}"
-            );
+            assert_eq!(code.matches('\n').count(), text.matches('\n').count(), "{text}");
         }
     }
 
@@ -221,16 +185,8 @@ mod tests {
 
     #[test]
     fn unsafe_is_a_word() {
-        assert!(
-            lines_with_word("#![forbid(unsafe_code)]\n// unsafe\n\"unsafe\"", "unsafe").is_empty()
-        );
-        assert_eq!(
-            lines_with_word(
-                "fn f() {\n  unsafe { g() }\n}\n#[unsafe(no_mangle)]",
-                "unsafe"
-            ),
-            [2, 4]
-        );
+        assert!(lines_with_word("#![forbid(unsafe_code)]\n// unsafe\n\"unsafe\"", "unsafe").is_empty());
+        assert_eq!(lines_with_word("fn f() {\n  unsafe { g() }\n}\n#[unsafe(no_mangle)]", "unsafe"), [2, 4]);
     }
 
     #[test]
@@ -244,17 +200,9 @@ mod tests {
     fn home_paths_are_absolute() {
         // Put together here, so that this file keeps the rule.
         let path = |folder: &str| format!("one\nsee /{folder}/someone/data");
-        assert_eq!(
-            home_paths(&path("home")),
-            [(2, format!("/{}/someone", "home"))]
-        );
+        assert_eq!(home_paths(&path("home")), [(2, format!("/{}/someone", "home"))]);
         assert_eq!(home_paths(&path("Users")).len(), 1);
         assert_eq!(home_paths(&path("root")).len(), 1);
-        assert!(
-            home_paths(
-                "https://example.org/home/page $HOME/data ~/data tree/root/leaf /home/ /home/*"
-            )
-            .is_empty()
-        );
+        assert!(home_paths("https://example.org/home/page $HOME/data ~/data tree/root/leaf /home/ /home/*").is_empty());
     }
 }
