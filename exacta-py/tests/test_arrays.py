@@ -273,6 +273,8 @@ def test_jax(x64):
     mode = jax.config.jax_enable_x64
     jax.config.update("jax_enable_x64", x64)
     try:
+        # Where JAX sees a GPU it would put `pred` there, apart from a NumPy target.
+        jax.config.update("jax_default_device", jax.devices("cpu")[0])
         for dtype in ("uint8", "int32", "float32", "bfloat16", "float16"):
             pred = jax.numpy.asarray(PRED.astype("int32")).astype(dtype)
             result = dice(pred, TARGET, num_classes=3)
@@ -288,6 +290,7 @@ def test_jax(x64):
         with pytest.raises(TypeError, match="pred"):
             jax.jit(lambda x: dice(x, x, num_classes=3))(pred)
     finally:
+        jax.config.update("jax_default_device", None)
         jax.config.update("jax_enable_x64", mode)
 
 
