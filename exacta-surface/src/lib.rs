@@ -36,6 +36,7 @@ mod boundary;
 mod bricks;
 mod dense;
 mod distances;
+mod minima;
 #[cfg(feature = "testing")]
 mod naive;
 mod shells;

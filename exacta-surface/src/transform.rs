@@ -1,14 +1,15 @@
 //! Tier 3: a separable squared distance transform, evaluated only at the queries.
 //!
-//! Axis 0: for every slice with a query, the nearest feature along each column, from two arrays that are moved on
-//! as slices pass. Axis 1: for every row with a query, the minimum over rows, 32 columns at a time, outward, skipping blocks whose
-//! smallest value cannot help. Axis 2: at the queries alone. Each pass takes the exact minimum of the rounded
-//! expression, and rounding is monotone, so the result is the exact minimum over all features (Saito and Toriwaki 1994;
-//! Felzenszwalb and Huttenlocher 2012, without the envelope). Allocates two slices of doubles a thread.
+//! Axis 0: for every slice with a query, the nearest feature along each column, from two arrays that are moved on as
+//! slices pass. Axis 1: for every row with a query, the minimum over rows, 32 columns at a time. Axis 2: at the queries alone.
+//! The last two search outward through trees of minima, which pass over whatever cannot help, however long the axis. Each
+//! pass takes the exact minimum of the rounded expression, and rounding is monotone, so the result is the exact minimum over all
+//! features (Saito and Toriwaki 1994). Allocates two slices of doubles a thread.
 
 use exacta_core::Cpu;
 
 use crate::bricks::Points;
+use crate::minima::Minima;
 
 /// Columns of a block.
 const BLOCK: usize = 32;
@@ -52,94 +53,54 @@ fn some_slices<S>(_: S, size: [usize; 3], spacing: [f64; 3], points: &[[u32; 3]]
     let [along_slices, along_rows, along_columns] = [0, 1, 2].map(|k| squares(spacing[k], size[k]));
     let mut columns_of = Columns::new(size, points);
     let mut plane = vec![f64::INFINITY; rows * pitch];
-    let mut least = vec![f64::INFINITY; rows * blocks];
+    let mut over_rows: Vec<Minima> = (0..blocks).map(|_| Minima::default()).collect();
+    let mut over_columns = Minima::default();
     let mut line = vec![f64::INFINITY; pitch];
-    let mut line_least = vec![f64::INFINITY; blocks];
     let mut out = Vec::new();
     for queries in slices {
         columns_of.slice(queries[0][0] as usize, &along_slices, pitch, &mut plane);
-        for (least, block) in least.iter_mut().zip(plane.chunks_exact(BLOCK)) {
-            *least = block.iter().copied().fold(f64::INFINITY, f64::min);
+        for (block, minima) in over_rows.iter_mut().enumerate() {
+            let of_row = |row: &[f64]| row[block * BLOCK..][..BLOCK].iter().copied().fold(f64::INFINITY, f64::min);
+            minima.build(plane.chunks_exact(pitch).map(of_row));
         }
         for queries in queries.chunk_by(|a, b| a[1] == b[1]) {
             let row = queries[0][1] as usize;
-            for block in 0..blocks {
-                let best = row_block(&plane, &least, &along_rows, (rows, pitch, blocks), row, block);
-                line[block * BLOCK..(block + 1) * BLOCK].copy_from_slice(&best);
-                line_least[block] = best.iter().copied().fold(f64::INFINITY, f64::min);
+            for (block, minima) in over_rows.iter().enumerate() {
+                let best = row_block(&plane[block * BLOCK..], pitch, minima, &along_rows, row);
+                line[block * BLOCK..][..BLOCK].copy_from_slice(&best);
             }
+            over_columns.build(line[..columns].iter().copied());
+            let mut nearest = queries[0][2] as usize;
             for query in queries {
-                out.push(along_row(&line, &line_least, &along_columns, query[2] as usize));
+                let column = query[2] as usize;
+                // The column that served the query before is nearly always close to the best.
+                let mut best = along_columns[nearest.abs_diff(column)] + line[nearest];
+                over_columns.search(column, &along_columns, &mut best, |at, best| {
+                    let candidate = along_columns[at.abs_diff(column)] + line[at];
+                    if candidate < *best {
+                        (*best, nearest) = (candidate, at);
+                    }
+                });
+                out.push(best);
             }
         }
     }
     out
 }
 
-/// The minimum over rows for 32 columns of `row`.
+/// The minimum over rows for the 32 columns at the start of `plane`, in `row`.
 #[inline(always)]
-fn row_block(
-    plane: &[f64],
-    least: &[f64],
-    along: &[f64],
-    (rows, pitch, blocks): (usize, usize, usize),
-    row: usize,
-    block: usize,
-) -> [f64; BLOCK] {
-    let at = |row: usize| -> &[f64] { &plane[row * pitch + block * BLOCK..][..BLOCK] };
-    let mut best = [0.0; BLOCK];
-    best.copy_from_slice(at(row));
-    let mut worst = best.iter().copied().fold(0.0, f64::max);
-    for step in 1..rows {
-        if along[step] >= worst {
-            break;
+fn row_block(plane: &[f64], pitch: usize, minima: &Minima, along: &[f64], row: usize) -> [f64; BLOCK] {
+    let mut best = [f64::INFINITY; BLOCK];
+    let mut worst = f64::INFINITY;
+    minima.search(row, along, &mut worst, |other, worst| {
+        let (values, along) = (&plane[other * pitch..][..BLOCK], along[other.abs_diff(row)]);
+        for k in 0..BLOCK {
+            let candidate = along + values[k];
+            best[k] = if candidate < best[k] { candidate } else { best[k] };
         }
-        let mut changed = false;
-        for other in [row.checked_sub(step), Some(row + step).filter(|&other| other < rows)].into_iter().flatten() {
-            if least[other * blocks + block] + along[step] < worst {
-                let values = at(other);
-                for k in 0..BLOCK {
-                    let candidate = along[step] + values[k];
-                    best[k] = if candidate < best[k] { candidate } else { best[k] };
-                }
-                changed = true;
-            }
-        }
-        if changed {
-            worst = best.iter().copied().fold(0.0, f64::max);
-        }
-    }
-    best
-}
-
-/// The minimum along a row for one column.
-#[inline(always)]
-fn along_row(line: &[f64], least: &[f64], along: &[f64], column: usize) -> f64 {
-    let home = column / BLOCK;
-    let mut best = f64::INFINITY;
-    let visit = |block: usize, best: &mut f64| {
-        for x in block * BLOCK..((block + 1) * BLOCK).min(along.len()) {
-            let candidate = along[x.abs_diff(column)] + line[x];
-            *best = if candidate < *best { candidate } else { *best };
-        }
-    };
-    visit(home, &mut best);
-    for step in 1..least.len() {
-        let (before, after) = (home.checked_sub(step), Some(home + step).filter(|&block| block < least.len()));
-        let gap_before = column - (home * BLOCK).min(column) + 1 + (step - 1) * BLOCK;
-        let gap_after = (home + 1) * BLOCK - column + (step - 1) * BLOCK;
-        let reach = |gap: usize| along.get(gap).copied().unwrap_or(f64::INFINITY);
-        if reach(gap_before) >= best && reach(gap_after) >= best {
-            break;
-        }
-        for (block, gap) in [(before, gap_before), (after, gap_after)] {
-            if let Some(block) = block
-                && reach(gap) + least[block] < best
-            {
-                visit(block, &mut best);
-            }
-        }
-    }
+        *worst = best.iter().copied().fold(0.0, |a, b| if a > b { a } else { b });
+    });
     best
 }
 
