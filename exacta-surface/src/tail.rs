@@ -18,8 +18,8 @@ use crate::dense::WordBox;
 use crate::transform;
 use crate::words::Words;
 
-/// With more than one query left in so many voxels of the box, the transform is quicker than any search.
-const BULK: usize = 48;
+/// With more than one query or feature in so many voxels of the box, the transform is quicker than any search.
+const BULK: u64 = 48;
 
 /// What the shells found for one direction, and what they left.
 #[derive(Debug)]
@@ -163,9 +163,18 @@ impl<'a> Direction<'a> {
         shells + self.found.iter().filter(|d| **d <= squared).count() as u64
     }
 
-    /// Number of queries that are left, before they are in bricks.
-    fn left_voxels(&self) -> usize {
-        self.left.iter().map(|(_, bits)| bits.count_ones() as usize).sum()
+    /// Whether queries and features are so many that they should not even be put into bricks.
+    fn is_bulk(&self, place: Place<'_>) -> bool {
+        let left: u64 = self.left.iter().map(|(_, bits)| u64::from(bits.count_ones())).sum();
+        self.search.is_none() && (left + self.features.voxels()) * BULK > place.voxels() as u64
+    }
+
+    /// Resolves everything that is left by tier 3.
+    fn transform(&mut self, cpu: &Cpu, place: Place<'_>) {
+        let (queries, features) = (place.points(self.left.drain(..)), place.points(self.features.iter()));
+        self.left = Vec::new();
+        self.found = transform::squared_distances(cpu, place.size(), place.spacing, features, queries);
+        self.reached = f64::INFINITY;
     }
 
     /// Puts queries and features into bricks, once.
@@ -188,12 +197,8 @@ impl<'a> Direction<'a> {
 
     /// Resolves the next query bricks, or everything.
     fn advance(&mut self, cpu: &Cpu, place: Place<'_>, all: bool) {
-        if self.search.is_none() && self.left_voxels() * BULK > place.voxels() {
-            let (queries, features) = (place.points(self.left.drain(..)), place.points(self.features.iter()));
-            self.left = Vec::new();
-            self.found = transform::squared_distances(cpu, place.size(), place.spacing, features, queries);
-            self.reached = f64::INFINITY;
-            return;
+        if self.is_bulk(place) {
+            return self.transform(cpu, place);
         }
         let mut found = std::mem::take(&mut self.found);
         let search = self.search(cpu, place);
@@ -207,10 +212,12 @@ impl<'a> Direction<'a> {
 
     /// The largest distance of what is left and of what is known.
     fn find_max(&mut self, cpu: &Cpu, place: Place<'_>) {
+        if !self.is_done() && self.is_bulk(place) {
+            self.transform(cpu, place);
+        }
         let known = self.known.iter().rev().find(|(_, count)| *count > 0).map_or(0.0, |(d, _)| *d);
         let mut max = self.found.iter().copied().fold(known, f64::max);
         if !self.is_done() {
-            // Queries may be many here: only the farthest are resolved, so bricks serve however many there are.
             let search = self.search(cpu, place);
             let mut groups = std::mem::take(&mut search.groups);
             while !groups.is_empty() {

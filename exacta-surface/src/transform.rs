@@ -13,6 +13,10 @@ use crate::minima::Minima;
 
 /// Columns of a block.
 const BLOCK: usize = 32;
+/// Fewest queries worth a thread of their own.
+const SHARE: usize = 1 << 10;
+/// With at most so many finite values in a line, each is tried.
+const FEW: usize = 48;
 
 /// Work of [`squared_distances`] in the units in which tier 2 counts its own: some nanosecond each.
 pub(crate) fn cost(size: [usize; 3], queries: &Points) -> u64 {
@@ -31,12 +35,12 @@ pub(crate) fn squared_distances(
 ) -> Vec<f64> {
     queries.sort_unstable();
     features.sort_unstable();
-    let slices: Vec<&[[u32; 3]]> = queries.chunk_by(|a, b| a[0] == b[0]).collect();
-    let parts = slices.len().min(2 * cpu.threads.count()).max(1);
+    // Shares cut through slices and rows: what two of them need is made twice, which a few shares can afford.
+    let parts = queries.len().div_ceil(SHARE).min(2 * cpu.threads.count()).max(1);
     let results = cpu.threads.map(parts, |part| {
-        let range = part * slices.len() / parts..(part + 1) * slices.len() / parts;
-        let slices = &slices[range];
-        exacta_core::dispatch!(cpu.level, simd => some_slices(simd, size, spacing, &features, slices))
+        let range = part * queries.len() / parts..(part + 1) * queries.len() / parts;
+        let queries = &queries[range];
+        exacta_core::dispatch!(cpu.level, simd => some_queries(simd, size, spacing, &features, queries))
     });
     results.concat()
 }
@@ -47,7 +51,7 @@ fn squares(spacing: f64, n: usize) -> Vec<f64> {
 }
 
 #[inline(always)]
-fn some_slices<S>(_: S, size: [usize; 3], spacing: [f64; 3], points: &[[u32; 3]], slices: &[&[[u32; 3]]]) -> Vec<f64> {
+fn some_queries<S>(_: S, size: [usize; 3], spacing: [f64; 3], points: &[[u32; 3]], queries: &[[u32; 3]]) -> Vec<f64> {
     let [_, rows, columns] = size;
     let (blocks, pitch) = (columns.div_ceil(BLOCK), columns.div_ceil(BLOCK) * BLOCK);
     let [along_slices, along_rows, along_columns] = [0, 1, 2].map(|k| squares(spacing[k], size[k]));
@@ -57,7 +61,8 @@ fn some_slices<S>(_: S, size: [usize; 3], spacing: [f64; 3], points: &[[u32; 3]]
     let mut over_columns = Minima::default();
     let mut line = vec![f64::INFINITY; pitch];
     let mut out = Vec::new();
-    for queries in slices {
+    let mut finite = Vec::new();
+    for queries in queries.chunk_by(|a, b| a[0] == b[0]) {
         columns_of.slice(queries[0][0] as usize, &along_slices, pitch, &mut plane);
         for (block, minima) in over_rows.iter_mut().enumerate() {
             let of_row = |row: &[f64]| row[block * BLOCK..][..BLOCK].iter().copied().fold(f64::INFINITY, f64::min);
@@ -68,6 +73,16 @@ fn some_slices<S>(_: S, size: [usize; 3], spacing: [f64; 3], points: &[[u32; 3]]
             for (block, minima) in over_rows.iter().enumerate() {
                 let best = row_block(&plane[block * BLOCK..], pitch, minima, &along_rows, row);
                 line[block * BLOCK..][..BLOCK].copy_from_slice(&best);
+            }
+            finite.clear();
+            finite.extend((0..columns).filter(|&column| line[column] < f64::INFINITY).take(FEW + 1));
+            if finite.len() <= FEW {
+                for query in queries {
+                    let column = query[2] as usize;
+                    let candidates = finite.iter().map(|&at| along_columns[at.abs_diff(column)] + line[at]);
+                    out.push(candidates.fold(f64::INFINITY, |a, b| if b < a { b } else { a }));
+                }
+                continue;
             }
             over_columns.build(line[..columns].iter().copied());
             let mut nearest = queries[0][2] as usize;
