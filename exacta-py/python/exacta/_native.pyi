@@ -12,7 +12,7 @@ class MetricInfo(TypedDict):
     name: str
     family: Literal["overlap", "size", "surface"]
     unit: str
-    better: Literal["higher", "lower", "none"]
+    better: Literal["higher", "lower", "near zero", "none"]
     options: dict[str, float | bool | str | None]
     range: tuple[float, float]
     symmetric: bool
