@@ -13,8 +13,10 @@ use crate::lanes::{Lane, largest, least, smallest};
 const FEW: usize = 4;
 /// Rows whose least values are looked at together.
 const GROUP: usize = 16;
-/// Looks at other samples, a block and sample, from which on a line goes by its envelope.
-const PATIENCE: usize = 48;
+/// Looks at other samples, a block and sample, from which on the envelope is faster.
+const PATIENCE: usize = 12;
+/// Slices for which a block or row that went by its envelope does so again before a search is tried.
+const RETRY: u8 = 8;
 
 /// Buffers of one task, and what is the same for all its slices.
 #[derive(Debug)]
@@ -41,6 +43,8 @@ pub(crate) struct Passes<L, const B: usize> {
     line_least: Vec<L>,
     result: Vec<L>,
     doubles: Vec<f64>,
+    /// For each block of columns and for each row, how many slices it still goes by its envelope at once.
+    far: [Vec<u8>; 2],
 }
 
 /// What lies nearer than the features of the slice: steps to a border within it, [`u32::MAX`] where there is none.
@@ -84,6 +88,7 @@ impl<L: Lane, const B: usize> Passes<L, B> {
             line_least: vec![L::FAR; (pitch + 2 * margin) / B],
             result: vec![L::FAR; pitch],
             doubles: vec![0.0; rows.max(columns)],
+            far: [vec![0; pitch / B], vec![0; rows]],
         }
     }
 
@@ -145,12 +150,17 @@ impl<L: Lane, const B: usize> Passes<L, B> {
             self.few_rows(from, filled);
             return;
         }
+        if let Some(left) = self.far[0][block].checked_sub(1) {
+            self.far[0][block] = left;
+            self.rows_by_envelope(from, 0);
+            return;
+        }
         let along = &self.along[0];
         let mut looks = 0;
         for row in 0..rows {
             let mut best: [L; B] = array(&self.block[row * B..]);
             let mut worst = self.row_most[row];
-            let mut step = 1;
+            let (mut step, mut stale) = (1, false);
             while step < rows && along[step] < worst {
                 looks += 1;
                 let before = row.checked_sub(step);
@@ -174,14 +184,18 @@ impl<L: Lane, const B: usize> Passes<L, B> {
                         skip = skip.min(left);
                     }
                 }
-                if changed {
+                stale |= changed;
+                // A bound that is too large only makes the search longer.
+                if stale && (step < 4 || step % 4 == 0 || !changed) {
                     worst = largest(best);
+                    stale = false;
                 }
                 // With neither side left there is nothing more to see.
                 step = step.saturating_add(skip);
             }
             self.middle[row * pitch + from..][..B].copy_from_slice(&best);
             if looks > PATIENCE * (row + GROUP) {
+                self.far[0][block] = RETRY;
                 self.rows_by_envelope(from, row + 1);
                 return;
             }
@@ -266,6 +280,11 @@ impl<L: Lane, const B: usize> Passes<L, B> {
             }
             return;
         }
+        if let Some(left) = self.far[1][row].checked_sub(1) {
+            self.far[1][row] = left;
+            self.row_by_envelope();
+            return;
+        }
         let along = &self.along[1];
         let mut looks = 0;
         for block in 0..blocks {
@@ -275,7 +294,7 @@ impl<L: Lane, const B: usize> Passes<L, B> {
                 best[columns - block * B..].fill(L::ZERO);
             }
             let mut worst = largest(best);
-            let mut step = 1;
+            let (mut step, mut stale) = (1, false);
             while step < columns && along[step] < worst {
                 looks += 1;
                 let (back, forth) = (step.div_ceil(B), step / B);
@@ -283,6 +302,10 @@ impl<L: Lane, const B: usize> Passes<L, B> {
                 let before = low(ends + block - back) < worst;
                 let after = low(ends + block + forth) < worst;
                 if !before && !after {
+                    if stale {
+                        worst = largest(best);
+                        stale = false;
+                    }
                     // The same two blocks on each side are seen up to here, from ever farther away.
                     step = (back * B + 1).min((forth + 1) * B);
                     continue;
@@ -300,11 +323,16 @@ impl<L: Lane, const B: usize> Passes<L, B> {
                         best[k] = least(best[k], values[k] + along[step]);
                     }
                 }
-                worst = largest(best);
+                stale = true;
+                if stale && (step < 4 || step % 4 == 0) {
+                    worst = largest(best);
+                    stale = false;
+                }
                 step += 1;
             }
             self.result[block * B..][..B].copy_from_slice(&best);
-            if looks > PATIENCE * (block + 4) {
+            if looks > PATIENCE * (block + 2) {
+                self.far[1][row] = RETRY;
                 self.row_by_envelope();
                 return;
             }
