@@ -2,7 +2,7 @@
 //!
 //! Felzenszwalb and Huttenlocher 2012, made exact: breakpoints are rounded, so a parabola is left out only where it loses
 //! by more than all roundings together, and at each sample all parabolas that may be the least are evaluated by the
-//! distance's own expression. Allocates five numbers a sample, once for many lines.
+//! distance's own expression. Allocates six numbers a sample, once for many lines.
 
 /// Scratch of lines along one axis.
 #[derive(Debug)]
@@ -10,10 +10,20 @@ pub(crate) struct Envelope {
     along: Vec<f64>,
     inverse: Vec<f64>,
     scale: f64,
-    sites: Vec<usize>,
-    heights: Vec<f64>,
-    breaks: Vec<f64>,
-    starts: Vec<f64>,
+    sites: Vec<Site>,
+}
+
+/// A parabola.
+#[derive(Debug, Clone, Copy)]
+struct Site {
+    /// Its sample.
+    at: usize,
+    /// Its lowest value, in squared spacings.
+    height: f64,
+    /// Where it falls below the one before.
+    from: f64,
+    /// The largest `from` up to here.
+    start: f64,
 }
 
 impl Envelope {
@@ -25,10 +35,7 @@ impl Envelope {
             inverse: (0..n).map(|d| 0.5 / d as f64).collect(),
             along,
             scale: 1.0 / (spacing * spacing),
-            sites: Vec::with_capacity(n),
-            heights: Vec::with_capacity(n),
-            breaks: Vec::with_capacity(n),
-            starts: Vec::with_capacity(n),
+            sites: vec![Site { at: 0, height: 0.0, from: 0.0, start: 0.0 }; n],
         }
     }
 
@@ -46,33 +53,34 @@ impl Envelope {
         // In units of the spacing. Values round by a few 2^-53 of their size.
         let tolerance = 64.0 * f64::EPSILON * (bound * self.scale + (n * n) as f64);
         // NaN too: spacings so unlike each other that no position can be computed.
-        if !(tolerance < n as f64) {
+        if tolerance.is_nan() || tolerance >= n as f64 {
             self.every_pair(line, out);
             return true;
         }
-        self.build(line, tolerance);
+        let count = self.build(line, tolerance);
+        let (sites, along) = (&self.sites[..count], &self.along[..n]);
         let mut current = 0;
         for q in 0..n {
             let at = q as f64;
-            while current + 1 < self.sites.len() && self.starts[current + 1] <= at {
+            while current + 1 < count && sites[current + 1].start <= at {
                 current += 1;
             }
             let (mut best, mut site) = (f64::INFINITY, usize::MAX);
             let mut see = |p: usize| {
-                let value = line[p] + self.along[q.abs_diff(p)];
+                let value = line[p] + along[q.abs_diff(p)];
                 if value < best || (value == best && p < site) {
                     (best, site) = (value, p);
                 }
             };
-            see(self.sites[current]);
+            see(sites[current].at);
             let mut before = current;
-            while before > 0 && self.starts[before] >= at - 4.0 * tolerance {
+            while before > 0 && sites[before].start >= at - 4.0 * tolerance {
                 before -= 1;
-                see(self.sites[before]);
+                see(sites[before].at);
             }
             let mut after = current + 1;
-            while after < self.sites.len() && self.starts[after] <= at + 4.0 * tolerance {
-                see(self.sites[after]);
+            while after < count && sites[after].start <= at + 4.0 * tolerance {
+                see(sites[after].at);
                 after += 1;
             }
             out(q, best, site);
@@ -80,40 +88,38 @@ impl Envelope {
         true
     }
 
-    /// The parabolas that may be the least somewhere, and from where on.
+    /// The parabolas that may be the least somewhere, and from where on; their number.
     #[inline(always)]
     #[expect(clippy::cast_precision_loss, reason = "lengths of axes are far below 2^53")]
-    fn build(&mut self, line: &[f64], tolerance: f64) {
-        let last = (line.len() - 1) as f64;
-        self.sites.clear();
-        self.heights.clear();
-        self.breaks.clear();
-        self.starts.clear();
-        for (p, &value) in line.iter().enumerate() {
+    fn build(&mut self, line: &[f64], tolerance: f64) -> usize {
+        let last = (line.len() - 1) as f64 + 4.0 * tolerance;
+        let (sites, inverse) = (&mut self.sites[..line.len()], &self.inverse[..line.len()]);
+        let mut count = 0;
+        for (at, &value) in line.iter().enumerate() {
             if value == f64::INFINITY {
                 continue;
             }
             let height = value * self.scale;
-            let mut from = f64::NEG_INFINITY;
-            while let (Some(&v), Some(&under)) = (self.sites.last(), self.heights.last()) {
-                from = 0.5 * (p + v) as f64 + (height - under) * self.inverse[p - v];
-                if from >= self.breaks[self.breaks.len() - 1] - tolerance {
+            let (mut from, mut start) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+            while count > 0 {
+                let top = sites[count - 1];
+                from = 0.5 * (at + top.at) as f64 + (height - top.height) * inverse[at - top.at];
+                if from >= top.from - tolerance {
+                    start = if top.start > from { top.start } else { from };
                     break;
                 }
-                self.sites.pop();
-                self.heights.pop();
-                self.breaks.pop();
-                self.starts.pop();
+                count -= 1;
             }
-            if from > last + 4.0 * tolerance {
-                continue;
+            // The first is there from the beginning.
+            if count == 0 {
+                (from, start) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
             }
-            let start = self.starts.last().map_or(from, |&start| if start > from { start } else { from });
-            self.sites.push(p);
-            self.heights.push(height);
-            self.breaks.push(from);
-            self.starts.push(start);
+            if from <= last {
+                sites[count] = Site { at, height, from, start };
+                count += 1;
+            }
         }
+        count
     }
 
     /// The same by all pairs.
