@@ -51,7 +51,8 @@ pub(crate) fn signed_distance<'py>(
     let edt = transform(&spacing, Features::Zeros.name(), border).map_err(|error| exception(&error))?;
     let mask = Held::new(mask, half)?;
     let labels = mask.labels();
-    let out = py.detach(|| edt.signed_distances(&Cpu { level: Level::new(), threads: pool::threads(threads) }, &labels));
+    let out =
+        py.detach(|| edt.signed_distances(&Cpu { level: Level::new(), threads: pool::threads(threads) }, &labels));
     Ok(out.map_err(|error| exception(&error))?.into_pyarray(py))
 }
 
