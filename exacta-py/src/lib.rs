@@ -2,6 +2,7 @@
 //! arguments it takes, and their checks, lie in the Python package above.
 
 mod arrays;
+mod edt;
 mod error;
 mod evaluate;
 mod pool;
@@ -14,6 +15,9 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("METRICS", registry::metrics(module.py())?)?;
+    module.add_function(wrap_pyfunction!(edt::distance_transform, module)?)?;
+    module.add_function(wrap_pyfunction!(edt::signed_distance, module)?)?;
+    module.add_function(wrap_pyfunction!(edt::nearest, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::simd_level, module)?)
 }

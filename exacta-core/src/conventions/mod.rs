@@ -1,7 +1,9 @@
 //! Every choice that changes a value, as a type: what it asks, what it answers, and what well-known tools choose.
 
+mod border;
 mod combine;
 mod empty_policy;
+mod features;
 mod label_spec;
 mod percentile;
 mod spacing;
@@ -11,8 +13,10 @@ mod unit;
 mod volume_similarity;
 mod zero_division;
 
+pub use border::Border;
 pub use combine::Combine;
 pub use empty_policy::EmptyPolicy;
+pub use features::Features;
 pub use label_spec::{InputFormat, LabelSpec};
 pub use percentile::Percentile;
 pub use spacing::Spacing;

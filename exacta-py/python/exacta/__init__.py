@@ -1,6 +1,7 @@
 """Exact segmentation metrics for NumPy, PyTorch, JAX and CuPy arrays.
 
-The metrics are in `exacta.functional`. Importing exacta imports none of PyTorch, JAX and CuPy.
+The metrics are in `exacta.functional`, distance transforms in `exacta.edt`. Importing exacta imports none of
+PyTorch, JAX and CuPy.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from ._threads import get_num_threads, set_num_threads
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from . import functional
+    from . import edt, functional
 
     __version__: str
 
@@ -24,6 +25,7 @@ __all__ = [
     "ExactaTypeError",
     "ExactaValueError",
     "__version__",
+    "edt",
     "functional",
     "get_num_threads",
     "set_num_threads",
@@ -32,7 +34,7 @@ __all__ = [
 
 def __getattr__(name: str) -> ModuleType | str:
     # Submodules load on first use, so that `import exacta` costs no more than it must.
-    if name == "functional":
+    if name in ("edt", "functional"):
         return importlib.import_module(f"{__name__}.{name}")
     if name == "__version__":
         from ._native import __version__

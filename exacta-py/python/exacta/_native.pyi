@@ -3,7 +3,7 @@ from typing import Any, Literal, TypedDict, type_check_only
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["METRICS", "__version__", "evaluate", "simd_level"]
+__all__ = ["METRICS", "__version__", "distance_transform", "evaluate", "nearest", "signed_distance", "simd_level"]
 
 __version__: str
 
@@ -19,6 +19,32 @@ class MetricInfo(TypedDict):
 
 METRICS: tuple[MetricInfo, ...]
 
+def distance_transform(
+    mask: npt.NDArray[Any],
+    spacing: list[float],
+    *,
+    features: str,
+    border: str,
+    squared: bool,
+    half: str | None = None,
+    threads: int = 1,
+) -> npt.NDArray[np.float64]: ...
+def signed_distance(
+    mask: npt.NDArray[Any],
+    spacing: list[float],
+    *,
+    border: str,
+    half: str | None = None,
+    threads: int = 1,
+) -> npt.NDArray[np.float64]: ...
+def nearest(
+    mask: npt.NDArray[Any],
+    spacing: list[float],
+    *,
+    features: str,
+    half: str | None = None,
+    threads: int = 1,
+) -> npt.NDArray[np.int64]: ...
 def simd_level() -> str: ...
 def evaluate(
     pred: npt.NDArray[Any],
