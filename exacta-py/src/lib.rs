@@ -2,6 +2,7 @@
 //! arguments it takes, and their checks, lie in the Python package above.
 
 mod arrays;
+mod components;
 mod error;
 mod evaluate;
 mod pool;
@@ -15,5 +16,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("METRICS", registry::metrics(module.py())?)?;
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
+    module.add_function(wrap_pyfunction!(components::label_components, module)?)?;
+    module.add_function(wrap_pyfunction!(components::filter_components, module)?)?;
+    module.add_function(wrap_pyfunction!(components::component_statistics, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::simd_level, module)?)
 }

@@ -1,6 +1,7 @@
 //! Every choice that changes a value, as a type: what it asks, what it answers, and what well-known tools choose.
 
 mod combine;
+mod connectivity;
 mod empty_policy;
 mod label_spec;
 mod percentile;
@@ -12,6 +13,7 @@ mod volume_similarity;
 mod zero_division;
 
 pub use combine::Combine;
+pub use connectivity::Connectivity;
 pub use empty_policy::EmptyPolicy;
 pub use label_spec::{InputFormat, LabelSpec};
 pub use percentile::Percentile;
