@@ -2,7 +2,7 @@
 //! memory; each function returns the array's axes in that order.
 
 use exacta_components::Components;
-use exacta_core::{Bits, Connectivity, Cpu, Level, Result};
+use exacta_core::{Bits, Connectivity, Cpu, Labels, Level, Result};
 use ndarray::{Array1, Array2, Array3};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyReadwriteArray1, PyUntypedArray};
 use pyo3::prelude::*;
@@ -11,8 +11,8 @@ use crate::arrays::Held;
 use crate::error::exception;
 use crate::pool;
 
-fn find(cpu: &Cpu, mask: &Held<'_>, connectivity: usize) -> Result<Components> {
-    let bits = Bits::nonzero(cpu, mask.labels())?;
+fn find(cpu: &Cpu, mask: Labels<'_>, connectivity: usize) -> Result<Components> {
+    let bits = Bits::nonzero(cpu, mask)?;
     let connectivity = Connectivity::new(connectivity, bits.grid().axes())?;
     exacta_components::label(cpu, bits, connectivity)
 }
@@ -39,11 +39,12 @@ pub(crate) fn label_components(
     zeroed: bool,
     threads: usize,
 ) -> PyResult<(u32, Vec<usize>)> {
-    let mask = Held::new(mask, half)?;
+    let held = Held::new(mask, half)?;
+    let mask = held.labels();
     let out = out.as_slice_mut()?;
     py.detach(|| {
         let cpu = cpu(threads);
-        let found = find(&cpu, &mask, connectivity)?;
+        let found = find(&cpu, mask, connectivity)?;
         found.write_labels(&cpu, out, zeroed)?;
         Ok((found.count(), walked(found.mask())))
     })
@@ -64,11 +65,12 @@ pub(crate) fn filter_components(
     zeroed: bool,
     threads: usize,
 ) -> PyResult<Vec<usize>> {
-    let mask = Held::new(mask, half)?;
+    let held = Held::new(mask, half)?;
+    let mask = held.labels();
     let out = out.as_slice_mut()?;
     py.detach(|| {
         let cpu = cpu(threads);
-        let found = find(&cpu, &mask, connectivity)?;
+        let found = find(&cpu, mask, connectivity)?;
         let kept = match min_size {
             None => found.largest(&cpu),
             Some(min_size) => found.remove_small(&cpu, min_size),
@@ -91,11 +93,12 @@ pub(crate) fn component_statistics<'py>(
     half: Option<&str>,
     threads: usize,
 ) -> PyResult<Statistics<'py>> {
-    let mask = Held::new(mask, half)?;
+    let held = Held::new(mask, half)?;
+    let mask = held.labels();
     let (table, axes) = py
         .detach(|| {
             let cpu = cpu(threads);
-            let found = find(&cpu, &mask, connectivity)?;
+            let found = find(&cpu, mask, connectivity)?;
             Ok((found.table(&cpu, None)?.components, found.mask().grid().axes()))
         })
         .map_err(|error| exception(&error))?;

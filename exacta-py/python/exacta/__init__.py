@@ -1,6 +1,7 @@
 """Exact segmentation metrics for NumPy, PyTorch, JAX and CuPy arrays.
 
-The metrics are in `exacta.functional`. Importing exacta imports none of PyTorch, JAX and CuPy.
+The metrics are in `exacta.functional`, connected components in `exacta.components`. Importing exacta imports none of
+PyTorch, JAX and CuPy.
 """
 
 from __future__ import annotations
@@ -8,22 +9,24 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from ._errors import ExactaError, ExactaRuntimeError, ExactaTypeError, ExactaValueError
+from ._errors import ExactaError, ExactaNotImplementedError, ExactaRuntimeError, ExactaTypeError, ExactaValueError
 from ._threads import get_num_threads, set_num_threads
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from . import functional
+    from . import components, functional
 
     __version__: str
 
 __all__ = [
     "ExactaError",
+    "ExactaNotImplementedError",
     "ExactaRuntimeError",
     "ExactaTypeError",
     "ExactaValueError",
     "__version__",
+    "components",
     "functional",
     "get_num_threads",
     "set_num_threads",
@@ -32,7 +35,7 @@ __all__ = [
 
 def __getattr__(name: str) -> ModuleType | str:
     # Submodules load on first use, so that `import exacta` costs no more than it must.
-    if name == "functional":
+    if name in ("components", "functional"):
         return importlib.import_module(f"{__name__}.{name}")
     if name == "__version__":
         from ._native import __version__

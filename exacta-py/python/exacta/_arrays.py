@@ -39,7 +39,7 @@ class Library(Protocol):
     def to_host(self, x: Any, argument: str) -> Host:
         """Make `x` readable; `argument` is its name in errors."""
 
-    def from_host(self, result: npt.NDArray[np.float64], like: Any) -> Any:
+    def from_host(self, result: npt.NDArray[Any], like: Any) -> Any:
         """Make an array of this library on the device of `like`."""
 
 
@@ -86,7 +86,7 @@ class _NumPy:
     def to_host(self, x: Any, argument: str) -> Host:
         return _settle(x, argument)
 
-    def from_host(self, result: npt.NDArray[np.float64], like: Any) -> Any:
+    def from_host(self, result: npt.NDArray[Any], like: Any) -> Any:
         return result
 
 
@@ -153,11 +153,12 @@ def _from_dlpack(x: Any, argument: str) -> Host:
 class _ArrayAPI(_NumPyLike):
     """Objects of another library that follows the array API standard."""
 
-    def from_host(self, result: npt.NDArray[np.float64], like: Any) -> Any:
+    def from_host(self, result: npt.NDArray[Any], like: Any) -> Any:
         namespace = like.__array_namespace__()
+        dtype = getattr(namespace, result.dtype.name, None)  # the standard's names are those of NumPy
         ways: tuple[Callable[[], Any], ...] = (
-            lambda: namespace.asarray(result, dtype=namespace.float64, device=like.device),
-            lambda: namespace.asarray(result, dtype=namespace.float64),
+            lambda: namespace.asarray(result, dtype=dtype, device=like.device),
+            lambda: namespace.asarray(result, dtype=dtype),
             lambda: namespace.from_dlpack(result),
         )
         for make in ways:
@@ -211,7 +212,7 @@ class _Torch:
             kind = f"{type(x).__name__}, {x.dtype}"
             raise ExactaTypeError(f"{argument} cannot be read as a tensor of numbers ({kind}): {error}") from error
 
-    def from_host(self, result: npt.NDArray[np.float64], like: Any) -> Any:
+    def from_host(self, result: npt.NDArray[Any], like: Any) -> Any:
         tensor = sys.modules["torch"].from_numpy(result)
         if like.is_cpu:
             return tensor
@@ -239,7 +240,7 @@ class _Jax:
         kind = "cuda" if devices[0].platform in ("gpu", "cuda", "rocm") else devices[0].platform
         return _settle(array, argument, (kind, *(d.local_hardware_id for d in devices)))
 
-    def from_host(self, result: npt.NDArray[np.float64], like: Any) -> Any:
+    def from_host(self, result: npt.NDArray[Any], like: Any) -> Any:
         jax = sys.modules["jax"]
         # The mode is thread-local inside the context, so float64 does not leak into the caller's program.
         with _enable_x64(jax)(True):
@@ -250,7 +251,7 @@ class _CuPy:
     def to_host(self, x: Any, argument: str) -> Host:
         return _settle(x.get(), argument, ("cuda", int(x.device.id)))
 
-    def from_host(self, result: npt.NDArray[np.float64], like: Any) -> Any:
+    def from_host(self, result: npt.NDArray[Any], like: Any) -> Any:
         with like.device:
             return sys.modules["cupy"].asarray(result)
 
