@@ -47,10 +47,10 @@ impl Components {
         &self.bits
     }
 
-    /// Calls `f` with the number, first and last-but-one column of each run of `words`, voxels of the mask in row `row`; a run that
-    /// spans words comes in pieces.
+    /// Calls `f` for each word of a row that holds nodes: with its place in the row, the starts of its nodes, and the numbers of
+    /// the row's nodes with how many of them started in words before.
     #[inline(always)]
-    pub(crate) fn runs_of_row(&self, row: usize, words: &[u64], mut f: impl FnMut(u32, usize, usize)) {
+    fn words_of_row(&self, row: usize, mut f: impl FnMut(usize, u64, &[u32], usize)) {
         let bundle = self.layout.bundle_of(row);
         let first = if bundle == 0 { 0 } else { self.ends[bundle - 1] };
         if self.ends[bundle] == first {
@@ -58,25 +58,37 @@ impl Components {
         }
         let numbers = &self.numbers[first as usize..self.ends[bundle] as usize];
         let joined = if self.joined.is_empty() {
-            &self.bits.words()[row * self.layout.words..]
+            &self.bits.words()[row * self.layout.words..][..self.layout.words]
         } else {
-            &self.joined[bundle * self.layout.words..]
+            &self.joined[bundle * self.layout.words..][..self.layout.words]
         };
         let (mut before, mut carry) = (0, 0);
-        for (i, (&word, &joined)) in words.iter().zip(joined).enumerate() {
-            let starts = starts(joined, carry);
-            let mut left = word;
+        for (i, &joined) in joined.iter().enumerate() {
+            if joined != 0 {
+                let starts = starts(joined, carry);
+                f(i, starts, numbers, before);
+                before += starts.count_ones() as usize;
+            }
+            carry = joined >> 63;
+        }
+    }
+
+    /// Calls `f` with the number, the first column and the column after the last of each run of `words`, voxels of the mask in row
+    /// `row`; a run that spans words comes in pieces.
+    #[inline(always)]
+    pub(crate) fn runs_of_row(&self, row: usize, words: &[u64], mut f: impl FnMut(u32, usize, usize)) {
+        self.words_of_row(row, |i, starts, numbers, before| {
+            let mut left = words[i];
             while left != 0 {
                 let start = left.trailing_zeros();
-                let length = (!(left >> start)).trailing_zeros().min(64 - start);
+                let length = (!(left >> start)).trailing_zeros();
                 let node = before + (starts & !0 >> (63 - start)).count_ones() as usize - 1;
                 let at = i * 64 + start as usize;
                 f(numbers[node], at, at + length as usize);
-                left = if start + length == 64 { 0 } else { left >> (start + length) << (start + length) };
+                // The carry of the sum falls into a gap.
+                left &= left.wrapping_add(1 << start);
             }
-            before += starts.count_ones() as usize;
-            carry = joined >> 63;
-        }
+        });
     }
 
     /// Number of rows of the image.
@@ -114,15 +126,41 @@ impl Components {
 
     #[inline(always)]
     fn write_rows<S>(&self, _: S, rows: std::ops::Range<usize>, out: &mut [i32], zeroed: bool) {
-        let (columns, per_row) = (self.bits.grid().size()[2], self.layout.words);
-        for (row, out) in rows.zip(out.chunks_exact_mut(columns)) {
+        /// Bytes that are cleared at once, before the numbers are written over them in cache.
+        const TILE: usize = 1 << 15;
+        /// From so many runs a word on, going through its voxels without a branch is quicker.
+        const MANY: u32 = 5;
+        let columns = self.bits.grid().size()[2];
+        let tile = (TILE / size_of::<i32>() / columns).max(1);
+        for (first, out) in rows.step_by(tile).zip(out.chunks_mut(tile * columns)) {
             if !zeroed {
                 out.fill(0);
             }
-            let words = &self.bits.words()[row * per_row..][..per_row];
-            self.runs_of_row(row, words, |number, start, end| {
-                out[start..end].fill(number.cast_signed());
-            });
+            for (row, out) in (first..).zip(out.chunks_exact_mut(columns)) {
+                let words = self.bits.row_at(row);
+                self.words_of_row(row, |i, starts, numbers, before| {
+                    let word = words[i];
+                    let out = &mut out[i * 64..columns.min(i * 64 + 64)];
+                    if crate::bundles::starts(word, 0).count_ones() >= MANY {
+                        let mut started = before;
+                        for (x, out) in out.iter_mut().enumerate() {
+                            started += (starts >> x & 1) as usize;
+                            // Before the first node there is no voxel, and the mask makes the number 0.
+                            let inside = (word >> x & 1) as u32;
+                            *out = (numbers[started.max(1) - 1] & inside.wrapping_neg()).cast_signed();
+                        }
+                        return;
+                    }
+                    let mut left = word;
+                    while left != 0 {
+                        let start = left.trailing_zeros();
+                        let length = (!(left >> start)).trailing_zeros();
+                        let node = before + (starts & !0 >> (63 - start)).count_ones() as usize - 1;
+                        out[start as usize..(start + length) as usize].fill(numbers[node].cast_signed());
+                        left &= left.wrapping_add(1 << start);
+                    }
+                });
+            }
         }
     }
 

@@ -35,6 +35,10 @@ impl Forest {
     /// Makes one set of two.
     #[inline]
     pub(crate) fn unite(&mut self, a: u32, b: u32) {
+        // In noise nearly every pair is one already, both a step below their root.
+        if self.parent[a as usize] == self.parent[b as usize] {
+            return;
+        }
         let (a, b) = (self.find(a), self.find(b));
         match a.cmp(&b) {
             std::cmp::Ordering::Less => self.parent[b as usize] = a,

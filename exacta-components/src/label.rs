@@ -194,10 +194,10 @@ fn first_voxels<const N: usize>(
             let mut first = u64::MAX;
             for k in 0..N {
                 let here = rows[k][i] & run;
-                if here != 0 {
-                    let column = i as u64 * 64 + u64::from(here.trailing_zeros());
-                    first = first.min(row_at[k] + column * stride);
-                }
+                let column = i as u64 * 64 + u64::from(here.trailing_zeros());
+                let found = row_at[k] + column * stride;
+                // No branch, which noise would make unpredictable.
+                first = first.min(if here == 0 { u64::MAX } else { found });
             }
             if run & carry != 0 {
                 let known = firsts.last_mut().expect("the run began in a word before");

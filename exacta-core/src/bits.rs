@@ -10,7 +10,7 @@ use crate::{Connectivity, Cpu, Error, Grid, Labels, Result};
 
 /// Below this many words, one thread is quicker than waking another.
 const SERIAL: usize = 1 << 10;
-/// Voxels that are read at once where they are not bytes.
+/// Voxels that are read at once where they are not bytes, or written at once.
 const TILE: usize = 1 << 14;
 
 /// A mask of one to three axes, a bit a voxel, in the order of memory of the array it was read from.
@@ -122,11 +122,21 @@ impl Bits {
         }
         let (columns, per_row) = (self.grid.size()[2], self.grid.words());
         let parts = parts(&cpu.threads, self.words.len());
+        let tile = (TILE / columns.max(1)).max(1);
         cpu.threads.split_rows(parts, out, columns, |rows, out| {
-            for (row, out) in rows.zip(out.chunks_exact_mut(columns)) {
-                let words = &self.words[row * per_row..][..per_row];
-                for (&word, out) in words.iter().zip(out.chunks_mut(64)) {
-                    unpack(word, out, zeroed);
+            // Cleared a tile at a time, and then written over in cache.
+            for (first, out) in rows.step_by(tile).zip(out.chunks_mut(tile * columns)) {
+                if !zeroed {
+                    out.fill(0);
+                }
+                for (out, words) in
+                    out.chunks_exact_mut(columns).zip(self.words[first * per_row..].chunks_exact(per_row))
+                {
+                    for (&word, out) in words.iter().zip(out.chunks_mut(64)) {
+                        if word != 0 {
+                            unpack(word, out);
+                        }
+                    }
                 }
             }
         });
@@ -217,12 +227,8 @@ fn pack<S: Simd>(simd: S, bytes: &[u8], columns: usize, out: &mut [u64]) {
 
 /// Writes the bits of a word as bytes.
 #[inline(always)]
-fn unpack(word: u64, out: &mut [u8], zeroed: bool) {
-    if word == 0 {
-        if !zeroed {
-            out.fill(0);
-        }
-    } else if word == !0 {
+fn unpack(word: u64, out: &mut [u8]) {
+    if word == !0 {
         out.fill(1);
     } else {
         for (byte, out) in word.to_le_bytes().into_iter().zip(out.chunks_mut(8)) {
