@@ -6,8 +6,10 @@ use exacta_core::{Bits, Cpu, Error, Result};
 
 use crate::bundles::{Layout, starts};
 
-/// Below this many words, one thread is quicker than waking another.
-const SERIAL: usize = 1 << 10;
+/// Below this much work, words and sixteen times the runs, one thread is quicker than waking another: some 0.1 ms.
+pub(crate) const SERIAL: usize = 1 << 17;
+/// Below this many voxels, one thread writes them.
+const SERIAL_WRITE: usize = 1 << 16;
 
 /// The components of a mask, numbered from 1 in C order of each one's first voxel: the numbers of `scipy.ndimage.label`.
 ///
@@ -47,10 +49,10 @@ impl Components {
         &self.bits
     }
 
-    /// Calls `f` for each word of a row that holds nodes: with its place in the row, the starts of its nodes, and the numbers of
-    /// the row's nodes with how many of them started in words before.
+    /// Calls `f` with the number, the first column and the column after the last of each run of `words`, voxels of the mask in row
+    /// `row`; a run that spans words comes in pieces.
     #[inline(always)]
-    fn words_of_row(&self, row: usize, mut f: impl FnMut(usize, u64, &[u32], usize)) {
+    pub(crate) fn runs_of_row(&self, row: usize, words: &[u64], mut f: impl FnMut(u32, usize, usize)) {
         let bundle = self.layout.bundle_of(row);
         let first = if bundle == 0 { 0 } else { self.ends[bundle - 1] };
         if self.ends[bundle] == first {
@@ -58,27 +60,19 @@ impl Components {
         }
         let numbers = &self.numbers[first as usize..self.ends[bundle] as usize];
         let joined = if self.joined.is_empty() {
-            &self.bits.words()[row * self.layout.words..][..self.layout.words]
+            self.bits.row_at(row)
         } else {
             &self.joined[bundle * self.layout.words..][..self.layout.words]
         };
+        // Nodes that started in words before, and the last bit of the word before.
         let (mut before, mut carry) = (0, 0);
-        for (i, &joined) in joined.iter().enumerate() {
-            if joined != 0 {
-                let starts = starts(joined, carry);
-                f(i, starts, numbers, before);
-                before += starts.count_ones() as usize;
+        for (i, (&word, &joined)) in words.iter().zip(joined).enumerate() {
+            if joined == 0 {
+                carry = 0;
+                continue;
             }
-            carry = joined >> 63;
-        }
-    }
-
-    /// Calls `f` with the number, the first column and the column after the last of each run of `words`, voxels of the mask in row
-    /// `row`; a run that spans words comes in pieces.
-    #[inline(always)]
-    pub(crate) fn runs_of_row(&self, row: usize, words: &[u64], mut f: impl FnMut(u32, usize, usize)) {
-        self.words_of_row(row, |i, starts, numbers, before| {
-            let mut left = words[i];
+            let starts = starts(joined, carry);
+            let mut left = word;
             while left != 0 {
                 let start = left.trailing_zeros();
                 let length = (!(left >> start)).trailing_zeros();
@@ -88,7 +82,9 @@ impl Components {
                 // The carry of the sum falls into a gap.
                 left &= left.wrapping_add(1 << start);
             }
-        });
+            before += starts.count_ones() as usize;
+            carry = joined >> 63;
+        }
     }
 
     /// Number of rows of the image.
@@ -98,7 +94,8 @@ impl Components {
 
     /// Into how many parts to split work on the rows.
     fn parts(&self, threads: &Threads) -> usize {
-        if self.bits.words().len() <= SERIAL || threads.count() == 1 { 1 } else { 4 * threads.count() }
+        let work = self.bits.words().len() + 16 * self.numbers.len();
+        if work <= SERIAL || threads.count() == 1 { 1 } else { 4 * threads.count() }
     }
 
     /// Parts of the rows, each with an accumulator of `per_part` entries: one where that would outgrow the mask.
@@ -118,7 +115,8 @@ impl Components {
             return Err(Error::OutputLength { expected: grid.voxels(), found: out.len() });
         }
         let columns = grid.size()[2];
-        cpu.threads.split_rows(self.parts(&cpu.threads), out, columns, |rows, out| {
+        let parts = if out.len() <= SERIAL_WRITE || cpu.threads.count() == 1 { 1 } else { 4 * cpu.threads.count() };
+        cpu.threads.split_rows(parts, out, columns, |rows, out| {
             exacta_core::dispatch!(cpu.level, simd => self.write_rows(simd, rows, out, zeroed));
         });
         Ok(())
@@ -128,8 +126,6 @@ impl Components {
     fn write_rows<S>(&self, _: S, rows: std::ops::Range<usize>, out: &mut [i32], zeroed: bool) {
         /// Bytes that are cleared at once, before the numbers are written over them in cache.
         const TILE: usize = 1 << 15;
-        /// From so many runs a word on, going through its voxels without a branch is quicker.
-        const MANY: u32 = 5;
         let columns = self.bits.grid().size()[2];
         let tile = (TILE / size_of::<i32>() / columns).max(1);
         for (first, out) in rows.step_by(tile).zip(out.chunks_mut(tile * columns)) {
@@ -137,28 +133,8 @@ impl Components {
                 out.fill(0);
             }
             for (row, out) in (first..).zip(out.chunks_exact_mut(columns)) {
-                let words = self.bits.row_at(row);
-                self.words_of_row(row, |i, starts, numbers, before| {
-                    let word = words[i];
-                    let out = &mut out[i * 64..columns.min(i * 64 + 64)];
-                    if crate::bundles::starts(word, 0).count_ones() >= MANY {
-                        let mut started = before;
-                        for (x, out) in out.iter_mut().enumerate() {
-                            started += (starts >> x & 1) as usize;
-                            // Before the first node there is no voxel, and the mask makes the number 0.
-                            let inside = (word >> x & 1) as u32;
-                            *out = (numbers[started.max(1) - 1] & inside.wrapping_neg()).cast_signed();
-                        }
-                        return;
-                    }
-                    let mut left = word;
-                    while left != 0 {
-                        let start = left.trailing_zeros();
-                        let length = (!(left >> start)).trailing_zeros();
-                        let node = before + (starts & !0 >> (63 - start)).count_ones() as usize - 1;
-                        out[start as usize..(start + length) as usize].fill(numbers[node].cast_signed());
-                        left &= left.wrapping_add(1 << start);
-                    }
+                self.runs_of_row(row, self.bits.row_at(row), |number, start, end| {
+                    out[start..end].fill(number.cast_signed());
                 });
             }
         }

@@ -12,11 +12,8 @@ use exacta_core::parallel::Threads;
 use exacta_core::{Bits, Connectivity, Cpu, Error, Result};
 
 use crate::bundles::{Bundle, Layout, connect, lowest_run, rows, starts};
-use crate::components::Components;
+use crate::components::{Components, SERIAL};
 use crate::forest::Forest;
-
-/// Below this many words, one thread is quicker than waking another.
-const SERIAL: usize = 1 << 10;
 
 /// Labels the components of a mask.
 ///
@@ -47,6 +44,13 @@ fn strides(bits: &Bits, layout: &Layout) -> [u64; 3] {
     }
 }
 
+/// Words and sixteen times the runs, estimated from every sixteenth row.
+fn work(bits: &Bits) -> usize {
+    let sample = bits.words().chunks(bits.grid().words().max(1)).step_by(16);
+    let runs: u32 = sample.map(count_runs).sum();
+    bits.words().len() + 256 * runs as usize
+}
+
 /// What a slab found by itself.
 #[derive(Debug, Default)]
 struct Slab {
@@ -65,7 +69,7 @@ fn label_bundles<const N: usize>(cpu: &Cpu, bits: Bits, layout: Layout, strides:
     let high = layout.high();
     // Nodes come in the order of their first voxels where a bundle is a row and rows are walked in C order.
     let raster = N == 1 && strides.is_sorted_by(|a, b| a >= b);
-    let alone = bits.words().len() <= SERIAL || cpu.threads.count() == 1;
+    let alone = cpu.threads.count() == 1 || work(&bits) <= SERIAL;
     let slabs = if alone { 1 } else { (2 * cpu.threads.count()).min(high / 4).max(1) };
     let threads = if alone { &Threads::Serial } else { &cpu.threads };
     let range = |slab: usize| slab * high / slabs..(slab + 1) * high / slabs;

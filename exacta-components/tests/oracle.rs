@@ -175,6 +175,15 @@ fn seams_join_slabs() {
                 for cpu in cpus() {
                     let found = components(&cpu, mask.view(), connectivity);
                     assert_eq!(found.count() as i32, count);
+                    assert_eq!(found.table(&cpu, None).expect("one grid").components, naive_table(&labels, count));
+                    let itself = found.contingency(&cpu, &found, None).expect("one grid").overlaps;
+                    assert!(
+                        itself
+                            .iter()
+                            .zip(naive_table(&labels, count))
+                            .all(|(o, c)| o.pred == o.target && o.voxels == c.voxels)
+                    );
+                    assert_eq!(itself.len(), found.count() as usize);
                     assert_eq!(found.labels(&cpu), labels, "{shape:?} {connectivity}");
                     assert_eq!(
                         found.sizes(&cpu),

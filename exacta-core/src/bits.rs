@@ -10,6 +10,8 @@ use crate::{Connectivity, Cpu, Error, Grid, Labels, Result};
 
 /// Below this many words, one thread is quicker than waking another.
 const SERIAL: usize = 1 << 10;
+/// The same for writing bytes.
+const SERIAL_WRITE: usize = 1 << 15;
 /// Voxels that are read at once where they are not bytes, or written at once.
 const TILE: usize = 1 << 14;
 
@@ -121,7 +123,7 @@ impl Bits {
             return Err(Error::OutputLength { expected: self.grid.voxels(), found: out.len() });
         }
         let (columns, per_row) = (self.grid.size()[2], self.grid.words());
-        let parts = parts(&cpu.threads, self.words.len());
+        let parts = if self.words.len() <= SERIAL_WRITE { 1 } else { parts(&cpu.threads, self.words.len()) };
         let tile = (TILE / columns.max(1)).max(1);
         cpu.threads.split_rows(parts, out, columns, |rows, out| {
             // Cleared a tile at a time, and then written over in cache.
