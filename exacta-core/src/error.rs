@@ -175,6 +175,38 @@ pub enum Error {
         /// Distance up to which every element is known.
         resolved: f64,
     },
+    /// A connectivity that the image has not axes enough for, or 0.
+    #[error("connectivity must lie in [1, {axes}] for images of {axes} axes; got {value}")]
+    InvalidConnectivity {
+        /// The value that came.
+        value: usize,
+        /// Number of axes of the image.
+        axes: usize,
+    },
+    /// A single image with no axis, or with more than three.
+    #[error("mask must have 1 to 3 axes, no batch and no channel; got shape {shape:?}")]
+    ImageRank {
+        /// The shape that came.
+        shape: Vec<usize>,
+    },
+    /// Two masks of one shape whose bits are kept in different orders.
+    #[error(
+        "masks must be kept in one order of axes; got {first:?} and {second:?}: read the second with the grid of the first"
+    )]
+    GridMismatch {
+        /// Order of the axes of the first.
+        first: [usize; 3],
+        /// Order of the axes of the second.
+        second: [usize; 3],
+    },
+    /// An output that has not one element for each voxel.
+    #[error("the output must have one element for each of the {expected} voxels; got {found}")]
+    OutputLength {
+        /// Number of voxels.
+        expected: usize,
+        /// Number of elements that came.
+        found: usize,
+    },
     /// A size beyond what the records can index.
     #[error("{what} is {value}, more than the {limit} supported")]
     TooLarge {

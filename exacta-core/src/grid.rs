@@ -1,6 +1,6 @@
 //! The axes of an image in the order in which kernels walk them.
 
-/// An image of two or three axes, as three: which array axis is walked slowest, and which fastest.
+/// An image of one to three axes, as three: which array axis is walked slowest, and which fastest.
 ///
 /// Axes are never dropped or merged: a 2-D image is one slice of a [`Grid`] whose [`axes`](Self::axes) is 2, so that
 /// its slice has no neighbours, not even outside. Kernels walk memory in its own order (`order`), but every sum of
@@ -13,7 +13,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The grid of an image of `shape` (two or three axes) with `strides`, walked in the order of its memory.
+    /// The grid of an image of `shape` (one to three axes) with `strides`, walked in the order of its memory.
     pub(crate) fn new(shape: &[usize], strides: &[isize]) -> Self {
         let axes = shape.len();
         let lead = 3 - axes;
@@ -40,9 +40,14 @@ impl Grid {
         self.order
     }
 
-    /// Number of axes of the image, 2 or 3.
+    /// Number of axes of the image, 1 to 3.
     pub const fn axes(&self) -> usize {
         self.axes
+    }
+
+    /// Shape of the image.
+    pub fn shape(&self) -> Vec<usize> {
+        self.by_axis(self.size)[3 - self.axes..].to_vec()
     }
 
     /// Number of voxels.

@@ -15,6 +15,11 @@ pub(crate) mod sealed {
     pub trait Code: Copy + Send + Sync + 'static {
         /// The label, or a number above `u32::MAX` where the value is negative or not whole.
         fn code(self) -> u64;
+        /// Whether the value is anything but 0.
+        #[inline(always)]
+        fn is_foreground(self) -> bool {
+            self.code() != 0
+        }
         /// The value for a message.
         fn value(self) -> Value;
         /// Whether the value equals a label of any sign.
@@ -44,6 +49,11 @@ macro_rules! integers {
                 // Negative values wrap to huge ones and so fail every range check.
                 #[allow(clippy::cast_sign_loss, clippy::cast_lossless, reason = "sign extension is meant")]
                 { self as i128 as u64 }
+            }
+
+            #[inline(always)]
+            fn is_foreground(self) -> bool {
+                self != 0
             }
 
             fn value(self) -> Value {
@@ -107,6 +117,11 @@ impl Code for f64 {
         if whole { shifted.to_bits() & ((1 << 52) - 1) } else { u64::MAX }
     }
 
+    #[inline(always)]
+    fn is_foreground(self) -> bool {
+        self != 0.0
+    }
+
     fn value(self) -> Value {
         #[expect(clippy::cast_possible_truncation, reason = "whole and inside i128, or saturated for a message")]
         if self.is_finite() && self.fract() == 0.0 { Value::Whole(self as i128) } else { Value::Fractional(self) }
@@ -130,6 +145,11 @@ impl Code for f32 {
     #[inline(always)]
     fn code(self) -> u64 {
         f64::from(self).code()
+    }
+
+    #[inline(always)]
+    fn is_foreground(self) -> bool {
+        self != 0.0
     }
 
     fn value(self) -> Value {
@@ -282,7 +302,7 @@ fn narrow<'a, T>(view: &ArrayViewD<'a, T>, leading: &[usize], grid: &Grid) -> Ar
     for &index in leading {
         view = view.index_axis_move(Axis(0), index);
     }
-    if grid.axes() == 2 {
+    while view.ndim() < 3 {
         view = view.insert_axis(Axis(0));
     }
     let view = view.into_dimensionality::<Ix3>().expect("the batch checked the number of axes");
@@ -297,6 +317,8 @@ pub(crate) trait Image: Send + Sync {
     fn read_u8(&self, level: fearless_simd::Level, start: usize, keep: Option<Keep<'_>>, out: &mut [u8]) -> u64;
     /// Reads labels below 2^32, likewise.
     fn read_u32(&self, level: fearless_simd::Level, start: usize, keep: Option<Keep<'_>>, out: &mut [u32]) -> u64;
+    /// Writes 1 where a value is not 0, and 0 elsewhere; neither dtype nor range matters.
+    fn read_foreground(&self, level: fearless_simd::Level, start: usize, out: &mut [u8]);
     /// Clears the entries of `keep` whose label is `ignore`.
     fn drop_label(&self, start: usize, ignore: i64, keep: &mut [u8]);
     /// Calls `f` with every value, in raster order.
@@ -405,6 +427,14 @@ fn codes<S: fearless_simd::Simd, T: Code, C: Code, O: Copy>(
     union
 }
 
+/// Which elements of a contiguous piece are not 0, likewise.
+#[inline(always)]
+fn foreground<S: fearless_simd::Simd, T: Code, C: Code>(_: S, values: &[T], wrap: impl Fn(T) -> C, out: &mut [u8]) {
+    for (out, &value) in out.iter_mut().zip(values) {
+        *out = u8::from(wrap(value).is_foreground());
+    }
+}
+
 /// Codes of elements that lie apart.
 fn gathered<T: Code, C: Code, O: Copy>(
     values: impl Iterator<Item = T>,
@@ -438,6 +468,21 @@ impl<T: Code, C: Code, F: Fn(T) -> C + Copy + Send + Sync> Image for View<'_, T,
     #[expect(clippy::cast_possible_truncation, reason = "what does not fit is told by the union")]
     fn read_u32(&self, level: fearless_simd::Level, start: usize, keep: Option<Keep<'_>>, out: &mut [u32]) -> u64 {
         self.read(level, (start, out.len()), keep, out, |code| code as u32)
+    }
+
+    fn read_foreground(&self, level: fearless_simd::Level, start: usize, out: &mut [u8]) {
+        let wrap = self.wrap;
+        self.pieces(start, out.len(), |at, piece| match piece {
+            Piece::Slice(slice) => {
+                let out = &mut out[at..at + slice.len()];
+                fearless_simd::dispatch!(level, simd => foreground(simd, slice, wrap, out));
+            }
+            Piece::Line(line) => {
+                for (out, &value) in out[at..].iter_mut().zip(line) {
+                    *out = u8::from(wrap(value).is_foreground());
+                }
+            }
+        });
     }
 
     fn drop_label(&self, start: usize, ignore: i64, keep: &mut [u8]) {

@@ -21,6 +21,7 @@
 
 mod backend;
 mod batch;
+mod bits;
 pub mod conventions;
 mod error;
 mod grid;
@@ -35,6 +36,7 @@ pub mod testing;
 
 pub use backend::{Backend, Cpu};
 pub use batch::Batch;
+pub use bits::Bits;
 pub use conventions::*;
 pub use error::{Error, Result};
 pub use fearless_simd::{Level, dispatch};

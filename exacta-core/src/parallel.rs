@@ -1,5 +1,6 @@
 //! One fork-join, in which the calling thread takes part.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -60,6 +61,28 @@ impl Threads {
         let mut done = done.into_inner().expect("no holder of the lock panics");
         done.sort_unstable_by_key(|&(item, _)| item);
         done.into_iter().map(|(_, value)| value).collect()
+    }
+
+    /// Calls `f` with ranges of rows and their elements of `out`, `per_row` each; every row is in one range.
+    ///
+    /// `out` is split in up to `parts` pieces, each of whole rows.
+    pub fn split_rows<T: Send>(
+        &self,
+        parts: usize,
+        out: &mut [T],
+        per_row: usize,
+        f: impl Fn(Range<usize>, &mut [T]) + Sync,
+    ) {
+        if out.is_empty() {
+            return;
+        }
+        let rows = out.len() / per_row;
+        let step = rows.div_ceil(parts.max(1));
+        let chunks: Vec<_> = out.chunks_mut(step * per_row).map(Mutex::new).collect();
+        self.map(chunks.len(), |i| {
+            let mut chunk = chunks[i].try_lock().expect("each chunk is taken once");
+            f(i * step..rows.min((i + 1) * step), &mut chunk);
+        });
     }
 }
 

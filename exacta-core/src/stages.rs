@@ -3,7 +3,7 @@
 //! A stage reads voxels and knows no metric; a formula reads records and sees no voxel. Each backend implements the
 //! same stages, so Dice and HD95 exist once whatever the device.
 
-use crate::{Backend, Batch, Spacing, SurfaceKind, Table};
+use crate::{Backend, Batch, Connectivity, Labels, Spacing, SurfaceKind, Table};
 
 /// The four counts of one case and class, over the voxels that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -158,4 +158,96 @@ pub trait SurfaceStage: Backend {
         spacings: &[Spacing],
         needs: &[Need],
     ) -> Result<Table<SurfaceDistances>, Self::Error>;
+}
+
+/// One connected component. Axes are those of the image, taken as 3-D: an image of fewer axes has leading ones of length 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Component {
+    /// Number of voxels.
+    pub voxels: u64,
+    /// Smallest index along each axis.
+    pub low: [usize; 3],
+    /// Largest index along each axis, inclusive.
+    pub high: [usize; 3],
+    /// Sum of the voxels' indices along each axis.
+    pub index_sums: [u64; 3],
+}
+
+impl Component {
+    /// No voxel yet: `low` above `high`.
+    pub const EMPTY: Self = Self { voxels: 0, low: [usize::MAX; 3], high: [0; 3], index_sums: [0; 3] };
+
+    /// Mean index along each axis; NaN without voxels.
+    pub fn centroid(&self) -> [f64; 3] {
+        #[expect(clippy::cast_precision_loss, reason = "both are whole; exact below 2^53")]
+        self.index_sums.map(|sum| sum as f64 / self.voxels as f64)
+    }
+}
+
+/// The components of a mask: number `i + 1` is `components[i]`, in C order of each component's first voxel.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ComponentTable {
+    /// One row a component.
+    pub components: Vec<Component>,
+}
+
+/// Voxels that two components share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Overlap {
+    /// Number of the component of the prediction, from 1.
+    pub pred: u32,
+    /// Number of the component of the reference, from 1.
+    pub target: u32,
+    /// Number of voxels in both.
+    pub voxels: u64,
+}
+
+/// Which components of two masks meet: the pairs that share a voxel, in ascending order of `(pred, target)`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Contingency {
+    /// One row a pair.
+    pub overlaps: Vec<Overlap>,
+}
+
+/// Connected components, and what lesions are judged by. Voxels stay on the backend; tables come back.
+pub trait ComponentStage: Backend {
+    /// A mask, as this backend keeps it.
+    type Mask;
+    /// The components of a mask, as this backend keeps them.
+    type Components;
+
+    /// The voxels of an image of one to three axes that are not 0. With `like`, kept so that the two can be compared.
+    ///
+    /// # Errors
+    /// [`crate::Error::ImageRank`]; [`crate::Error::ShapeMismatch`] with `like`.
+    fn mask(&self, image: Labels<'_>, like: Option<&Self::Mask>) -> Result<Self::Mask, Self::Error>;
+
+    /// The mask grown by a neighbourhood, some times; nothing enters from outside the image.
+    ///
+    /// # Errors
+    /// Those of the backend.
+    fn dilate(&self, mask: &Self::Mask, connectivity: Connectivity, steps: usize) -> Result<Self::Mask, Self::Error>;
+
+    /// The components of a mask, numbered from 1 in C order of the first voxel of each.
+    ///
+    /// # Errors
+    /// [`crate::Error::InvalidConnectivity`] if the mask has fewer axes; [`crate::Error::TooLarge`].
+    fn components(&self, mask: &Self::Mask, connectivity: Connectivity) -> Result<Self::Components, Self::Error>;
+
+    /// Size, box and index sums of every component; `within`, over the voxels of that mask alone.
+    ///
+    /// # Errors
+    /// [`crate::Error::ShapeMismatch`], [`crate::Error::GridMismatch`].
+    fn table(&self, components: &Self::Components, within: Option<&Self::Mask>) -> Result<ComponentTable, Self::Error>;
+
+    /// Pairs of components that share voxels; `within`, voxels of that mask alone.
+    ///
+    /// # Errors
+    /// [`crate::Error::ShapeMismatch`], [`crate::Error::GridMismatch`].
+    fn contingency(
+        &self,
+        pred: &Self::Components,
+        target: &Self::Components,
+        within: Option<&Self::Mask>,
+    ) -> Result<Contingency, Self::Error>;
 }

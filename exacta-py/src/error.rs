@@ -29,6 +29,10 @@ pub(crate) fn exception(error: &Error) -> PyErr {
         | Error::UnknownMetric { .. }
         | Error::WrongDimension { .. }
         | Error::MaskedSurface
+        | Error::InvalidConnectivity { .. }
+        | Error::ImageRank { .. }
+        | Error::GridMismatch { .. }
+        | Error::OutputLength { .. }
         | Error::TooLarge { .. } => ExactaValueError::new_err(message),
         Error::FractionalLabel { .. } | Error::Option { .. } => ExactaTypeError::new_err(message),
         Error::NotResolved { .. } => ExactaRuntimeError::new_err(message),

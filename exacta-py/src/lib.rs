@@ -2,6 +2,7 @@
 //! arguments it takes, and their checks, lie in the Python package above.
 
 mod arrays;
+mod components;
 mod edt;
 mod error;
 mod evaluate;
@@ -19,5 +20,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(edt::signed_distance, module)?)?;
     module.add_function(wrap_pyfunction!(edt::nearest, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
+    module.add_function(wrap_pyfunction!(components::label_components, module)?)?;
+    module.add_function(wrap_pyfunction!(components::filter_components, module)?)?;
+    module.add_function(wrap_pyfunction!(components::component_statistics, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::simd_level, module)?)
 }

@@ -4,7 +4,7 @@ Each runs for NumPy arrays and, where torch is installed, for tensors. The numbe
 what is missing here belongs to other parts of the library:
 
 - distance transforms: P5, P13, P22, P69 (P4, P70 and P71 are here as far as they concern surface distances)
-- components and labels: P15, P25, P53, P54; the component half of P30 and P31
+- components and labels: P15, P25, P53, P54 and the component half of P30 are in `test_components.py`; that of P31
 - lesions and instances: P10, P18, P23, P29, P55, P56, P57, P58, P61
 - losses: P17, P20, P33, P38 to P41, P46, P60, P66, P67, P68; the loss half of P36
 - skeletons: P63, P64, P65

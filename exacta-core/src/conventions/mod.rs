@@ -2,6 +2,7 @@
 
 mod border;
 mod combine;
+mod connectivity;
 mod empty_policy;
 mod features;
 mod label_spec;
@@ -15,6 +16,7 @@ mod zero_division;
 
 pub use border::Border;
 pub use combine::Combine;
+pub use connectivity::Connectivity;
 pub use empty_policy::EmptyPolicy;
 pub use features::Features;
 pub use label_spec::{InputFormat, LabelSpec};

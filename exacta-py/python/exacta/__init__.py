@@ -1,7 +1,7 @@
 """Exact segmentation metrics for NumPy, PyTorch, JAX and CuPy arrays.
 
-The metrics are in `exacta.functional`, distance transforms in `exacta.edt`. Importing exacta imports none of
-PyTorch, JAX and CuPy.
+The metrics are in `exacta.functional`, distance transforms in `exacta.edt`, connected components in
+`exacta.components`. Importing exacta imports none of PyTorch, JAX and CuPy.
 """
 
 from __future__ import annotations
@@ -9,22 +9,24 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from ._errors import ExactaError, ExactaRuntimeError, ExactaTypeError, ExactaValueError
+from ._errors import ExactaError, ExactaNotImplementedError, ExactaRuntimeError, ExactaTypeError, ExactaValueError
 from ._threads import get_num_threads, set_num_threads
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from . import edt, functional
+    from . import components, edt, functional
 
     __version__: str
 
 __all__ = [
     "ExactaError",
+    "ExactaNotImplementedError",
     "ExactaRuntimeError",
     "ExactaTypeError",
     "ExactaValueError",
     "__version__",
+    "components",
     "edt",
     "functional",
     "get_num_threads",
@@ -34,7 +36,7 @@ __all__ = [
 
 def __getattr__(name: str) -> ModuleType | str:
     # Submodules load on first use, so that `import exacta` costs no more than it must.
-    if name in ("edt", "functional"):
+    if name in ("components", "edt", "functional"):
         return importlib.import_module(f"{__name__}.{name}")
     if name == "__version__":
         from ._native import __version__

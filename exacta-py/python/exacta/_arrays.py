@@ -155,9 +155,10 @@ class _ArrayAPI(_NumPyLike):
 
     def from_host(self, result: npt.NDArray[Any], like: Any) -> Any:
         namespace = like.__array_namespace__()
+        dtype = getattr(namespace, result.dtype.name, None)  # the standard's names are those of NumPy
         ways: tuple[Callable[[], Any], ...] = (
-            lambda: namespace.asarray(result, dtype=getattr(namespace, result.dtype.name), device=like.device),
-            lambda: namespace.asarray(result, dtype=getattr(namespace, result.dtype.name)),
+            lambda: namespace.asarray(result, dtype=dtype, device=like.device),
+            lambda: namespace.asarray(result, dtype=dtype),
             lambda: namespace.from_dlpack(result),
         )
         for make in ways:

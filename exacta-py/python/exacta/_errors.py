@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["ExactaError", "ExactaRuntimeError", "ExactaTypeError", "ExactaValueError", "shown"]
+__all__ = [
+    "ExactaError",
+    "ExactaNotImplementedError",
+    "ExactaRuntimeError",
+    "ExactaTypeError",
+    "ExactaValueError",
+    "shown",
+]
 
 
 class ExactaError(Exception):
@@ -19,6 +26,10 @@ class ExactaTypeError(ExactaError, TypeError):
 
 class ExactaRuntimeError(ExactaError, RuntimeError):
     """A call that cannot be served now, such as a result asked for before any update."""
+
+
+class ExactaNotImplementedError(ExactaRuntimeError, NotImplementedError):
+    """A backend that does not serve arrays of this kind."""
 
 
 def shown(value: object) -> str:

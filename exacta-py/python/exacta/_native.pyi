@@ -46,6 +46,32 @@ def nearest(
     threads: int = 1,
 ) -> npt.NDArray[np.int64]: ...
 def simd_level() -> str: ...
+def label_components(
+    mask: npt.NDArray[Any],
+    out: npt.NDArray[np.int32],
+    *,
+    connectivity: int,
+    half: str | None = None,
+    zeroed: bool = False,
+    threads: int = 1,
+) -> tuple[int, list[int]]: ...
+def filter_components(
+    mask: npt.NDArray[Any],
+    out: npt.NDArray[np.uint8],
+    *,
+    connectivity: int,
+    min_size: int | None = None,
+    half: str | None = None,
+    zeroed: bool = False,
+    threads: int = 1,
+) -> list[int]: ...
+def component_statistics(
+    mask: npt.NDArray[Any],
+    *,
+    connectivity: int,
+    half: str | None = None,
+    threads: int = 1,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.int64]]: ...
 def evaluate(
     pred: npt.NDArray[Any],
     target: npt.NDArray[Any],

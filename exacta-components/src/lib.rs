@@ -1,0 +1,81 @@
+//! Connected components of masks, numbered as SciPy numbers them.
+//!
+//! [`label`] finds the components of a mask of one to three axes for any [`Connectivity`]; [`Components`] then answers for
+//! sizes, boxes, centroids, overlaps with another mask's components, the largest, or the volume of numbers. [`CpuComponents`] is
+//! the host's [`ComponentStage`].
+//!
+//! The mask is kept as a bit a voxel ([`Bits`]), and runs of bits are what is united and counted; neither the numbers nor the
+//! statistics go through a volume of labels, which is written only if asked for. Numbers are the same for every instruction set,
+//! number of threads and memory layout.
+//!
+//! # Example
+//! ```
+//! use exacta_components::label;
+//! use exacta_core::{Bits, Connectivity, Cpu};
+//! use exacta_core::ndarray::array;
+//!
+//! let mask = array![[1u8, 0, 0, 1], [0, 1, 0, 1], [0, 0, 0, 0], [1, 1, 0, 1]].into_dyn();
+//! let cpu = Cpu::new();
+//! let bits = Bits::nonzero(&cpu, mask.view())?;
+//! let components = label(&cpu, bits, Connectivity::new(2, 2)?)?;
+//! assert_eq!(components.count(), 4);
+//! assert_eq!(components.labels(&cpu), array![[1, 0, 0, 2], [0, 1, 0, 2], [0, 0, 0, 0], [3, 3, 0, 4]].into_dyn());
+//! assert_eq!(components.sizes(&cpu), [2, 2, 2, 1]);
+//! # Ok::<(), exacta_core::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod bundles;
+mod components;
+mod forest;
+mod label;
+#[cfg(feature = "testing")]
+mod naive;
+mod statistics;
+
+use exacta_core::stages::{ComponentStage, ComponentTable, Contingency};
+use exacta_core::{Backend, Bits, Connectivity, Cpu, Error, Labels, Result};
+
+pub use components::Components;
+pub use label::label;
+#[cfg(feature = "testing")]
+pub use naive::{naive_label, neighbours};
+
+/// Components on the host.
+#[derive(Debug, Clone, Default)]
+pub struct CpuComponents {
+    /// Instruction set and threads.
+    pub cpu: Cpu,
+}
+
+impl Backend for CpuComponents {
+    type Error = Error;
+}
+
+impl ComponentStage for CpuComponents {
+    type Mask = Bits;
+    type Components = Components;
+
+    fn mask(&self, image: Labels<'_>, like: Option<&Bits>) -> Result<Bits> {
+        match like {
+            None => Bits::nonzero(&self.cpu, image),
+            Some(like) => Bits::nonzero_as(&self.cpu, image, like.grid()),
+        }
+    }
+
+    fn dilate(&self, mask: &Bits, connectivity: Connectivity, steps: usize) -> Result<Bits> {
+        Ok(mask.dilate(&self.cpu, connectivity, steps))
+    }
+
+    fn components(&self, mask: &Bits, connectivity: Connectivity) -> Result<Components> {
+        label(&self.cpu, mask.clone(), connectivity)
+    }
+
+    fn table(&self, components: &Components, within: Option<&Bits>) -> Result<ComponentTable> {
+        components.table(&self.cpu, within)
+    }
+
+    fn contingency(&self, pred: &Components, target: &Components, within: Option<&Bits>) -> Result<Contingency> {
+        pred.contingency(&self.cpu, target, within)
+    }
+}
