@@ -120,13 +120,10 @@ fn marked(slice: &PackedSlice, skip_zero: bool, differs: &[u64], i: usize) -> u6
 /// Takes the marked voxels apart by label.
 fn extract(slice: &PackedSlice, skip_zero: bool, differs: &[u64], base: usize, found: &mut Vec<Found>) {
     for i in 0..differs.len() {
-        let mut left = marked(slice, skip_zero, differs, i);
-        while left != 0 {
-            let label = slice.label(i, left.trailing_zeros());
-            let bits = slice.select(i, label) & left;
-            left &= !bits;
+        let left = marked(slice, skip_zero, differs, i);
+        if left != 0 {
             let word = u32::try_from(base + i).expect("checked for the whole image");
-            found.push(Found { label, word, bits });
+            slice.each_label(i, left, |label, bits| found.push(Found { label, word, bits }));
         }
     }
 }

@@ -24,32 +24,36 @@ pub(crate) struct Bounds {
 }
 
 impl Points {
-    /// Points by brick.
-    pub(crate) fn new(at: &[[u32; 3]]) -> Self {
-        let mut keyed: Vec<([u32; 3], [u32; 3])> = at.iter().map(|at| (at.map(|n| n >> EDGE), *at)).collect();
-        keyed.sort_unstable();
-        let mut points = Self::default();
-        let mut brick = None;
-        for (i, (key, at)) in keyed.into_iter().enumerate() {
-            let fresh = brick != Some(key);
-            brick = Some(key);
+    /// Points of a box of `size`, by brick.
+    pub(crate) fn new(at: &[[u32; 3]], size: [usize; 3]) -> Self {
+        let along = size.map(|n| n.div_ceil(1 << EDGE));
+        let brick = |at: &[u32; 3]| {
+            let [a, b, c] = at.map(|n| (n >> EDGE) as usize);
+            (a * along[1] + b) * along[2] + c
+        };
+        let mut points = Self { coordinates: std::array::from_fn(|_| Vec::with_capacity(at.len())), ..Self::default() };
+        let mut last = None;
+        for i in by_key(at, along.into_iter().product(), brick) {
+            let at = &at[i];
+            let fresh = last != Some(brick(at));
+            last = Some(brick(at));
             if fresh {
-                points.starts.push(i);
+                points.starts.push(points.len());
             }
-            for (k, at) in at.into_iter().enumerate() {
-                let at = f64::from(at);
+            for (k, at) in at.iter().enumerate() {
+                let at = f64::from(*at);
                 points.coordinates[k].push(at);
+                let (low, high) = (&mut points.low[k], &mut points.high[k]);
                 if fresh {
-                    points.low[k].push(at);
-                    points.high[k].push(at);
-                } else {
-                    let last = points.low[k].len() - 1;
-                    points.low[k][last] = points.low[k][last].min(at);
-                    points.high[k][last] = points.high[k][last].max(at);
+                    low.push(at);
+                    high.push(at);
+                } else if let (Some(low), Some(high)) = (low.last_mut(), high.last_mut()) {
+                    *low = low.min(at);
+                    *high = high.max(at);
                 }
             }
         }
-        points.starts.push(points.coordinates[0].len());
+        points.starts.push(points.len());
         points
     }
 
@@ -142,5 +146,50 @@ impl Points {
             best = if d < best { d } else { best };
         }
         best
+    }
+}
+
+/// Indices of `values` in order of a key below `keys`; equal keys keep their order.
+fn by_key<T>(values: &[T], keys: usize, key: impl Fn(&T) -> usize) -> Vec<usize> {
+    // Counting is linear in the keys; where points are few in a large box, comparing them is less.
+    if keys > 8 * values.len() + 1024 {
+        let mut order: Vec<usize> = (0..values.len()).collect();
+        order.sort_by_cached_key(|&i| key(&values[i]));
+        return order;
+    }
+    let mut starts = vec![0usize; keys + 1];
+    for value in values {
+        starts[key(value) + 1] += 1;
+    }
+    for i in 0..keys {
+        starts[i + 1] += starts[i];
+    }
+    let mut order = vec![0; values.len()];
+    for (i, value) in values.iter().enumerate() {
+        let start = &mut starts[key(value)];
+        order[*start] = i;
+        *start += 1;
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_of_sorting_agree() {
+        let at: Vec<[u32; 3]> = (0..700u32).map(|i| [i * 7 % 31, i * 13 % 57, i * 29 % 101]).collect();
+        let key = |at: &[u32; 3]| (at[0] + at[1]) as usize;
+        assert_eq!(by_key(&at, 100, key), by_key(&at, 1_000_000, key));
+    }
+
+    #[test]
+    fn bricks_hold_their_points_in_tight_boxes() {
+        let at: Vec<[u32; 3]> = vec![[0, 1, 2], [7, 3, 2], [8, 0, 0], [1, 1, 9]];
+        let points = Points::new(&at, [9, 8, 16]);
+        assert_eq!(points.bricks(), 3);
+        assert_eq!(points.corners(0), ([0.0, 1.0, 2.0], [7.0, 3.0, 2.0]));
+        assert_eq!(points.starts, [0, 2, 3, 4]);
     }
 }

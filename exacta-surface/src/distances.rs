@@ -1,7 +1,7 @@
 //! From boundary voxels to the distances of every case and class.
 //!
 //! Each class works in the box of its two surfaces: two bit planes of the box are all that is allocated beside the
-//! sparse words, and classes are taken in groups that end once they hold [`MEMORY`].
+//! sparse words, and classes are taken in groups that end once they hold [`memory`].
 
 use std::sync::Arc;
 
@@ -14,8 +14,12 @@ use crate::shells::{Resolved, Shells, resolve};
 use crate::tail::{Place, Start, finish};
 use crate::words::{BoundaryVoxels, Words};
 
-/// Bytes of planes alive at a time.
-const MEMORY: usize = 64 << 20;
+/// Bytes of planes and words alive at a time: half a byte a voxel of an image, but no less than keeps all threads busy and no more
+/// than is of use.
+fn memory(surfaces: &BoundaryVoxels) -> usize {
+    (surfaces.grid().voxels() / 2).clamp(4 << 20, 64 << 20)
+}
+
 /// Query words handed to a thread at a time.
 const SHARE: usize = 512;
 /// Below this many query words in all, one thread is quicker than waking another.
@@ -64,7 +68,7 @@ pub(crate) fn distances(
             let job = job(surfaces, place, sides, &spacings[case], needs[class], &mut shells);
             bytes += job.bytes();
             jobs.push(job);
-            if bytes >= MEMORY {
+            if bytes >= memory(surfaces) {
                 run(cpu, surfaces, &jobs, &mut out);
                 jobs.clear();
                 bytes = 0;

@@ -180,8 +180,8 @@ impl<'a> Direction<'a> {
     /// Puts queries and features into bricks, once.
     fn search(&mut self, cpu: &Cpu, place: Place<'_>) -> &mut Search {
         if self.search.is_none() {
-            let queries = Points::new(&place.points(std::mem::take(&mut self.left).into_iter()));
-            let features = Points::new(&place.points(self.features.iter()));
+            let queries = Points::new(&place.points(std::mem::take(&mut self.left).into_iter()), place.size());
+            let features = Points::new(&place.points(self.features.iter()), place.size());
             let mut search = Search {
                 budget: transform::cost(place.size(), &queries),
                 spent: AtomicU64::new(0),
@@ -387,7 +387,10 @@ mod tests {
         let ends = [0, (size[0] * size[1] - 1) as u32];
         let ends = Words { words: ends.to_vec().into(), bits: vec![1, 1].into() };
         let bounds = WordBox::around(&grid, [&surface, &ends]);
-        Points::new(&Place { grid: &grid, bounds: &bounds, spacing: [1.0; 3] }.points(words.into_iter()))
+        {
+            let place = Place { grid: &grid, bounds: &bounds, spacing: [1.0; 3] };
+            Points::new(&place.points(words.into_iter()), place.size())
+        }
     }
 
     fn grid(size: [usize; 3]) -> Grid {

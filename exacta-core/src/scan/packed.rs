@@ -7,6 +7,34 @@ use crate::Grid;
 /// Marks a word whose voxels carry more than one label.
 pub(crate) const MIXED: u32 = u32::MAX;
 
+/// Most bits of a label.
+pub(crate) const MOST_BITS: usize = 32;
+
+/// The words of all planes at one place.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LabelWord<'a> {
+    planes: &'a [u64],
+    valid: u64,
+}
+
+impl LabelWord<'_> {
+    /// The label at a bit position.
+    #[inline(always)]
+    pub(crate) fn label(self, position: u32) -> u32 {
+        self.planes.iter().enumerate().fold(0, |label, (bit, word)| label | u32::from(word >> position & 1 == 1) << bit)
+    }
+
+    /// The voxels of a label.
+    #[inline(always)]
+    pub(crate) fn select(self, label: u32) -> u64 {
+        self.planes.iter().enumerate().fold(self.valid, |found, (bit, word)| {
+            // All ones where the label has the bit, so that the word stays or is turned over without a branch.
+            let wanted = (u64::from(label >> bit) & 1).wrapping_neg();
+            found & !(word ^ wanted)
+        })
+    }
+}
+
 /// A slice of labels, one bit plane for each bit of the label: two planes hold four classes.
 ///
 /// Words hold 64 columns of a row, the first column in the lowest bit; bits beyond the row are 0. Each plane has one row
@@ -19,6 +47,7 @@ pub struct PackedSlice {
     rows: usize,
     words: usize,
     columns: usize,
+    valid: Vec<u64>,
 }
 
 impl PackedSlice {
@@ -27,7 +56,11 @@ impl PackedSlice {
         let [_, rows, columns] = grid.size();
         let words = grid.words();
         let plane = (rows + 2) * words + 2;
-        Self { planes: vec![0; plane * bits], uniform: vec![0; rows * words], bits, rows, words, columns }
+        // Kept for every word: finding the place in the row would cost a division each time.
+        let of_row =
+            (0..words).map(|word| if columns - word * 64 >= 64 { !0 } else { (1 << (columns - word * 64)) - 1 });
+        let valid: Vec<u64> = of_row.cycle().take(rows * words).collect();
+        Self { planes: vec![0; plane * bits], uniform: vec![0; rows * words], bits, rows, words, columns, valid }
     }
 
     /// Number of bit planes.
@@ -62,32 +95,43 @@ impl PackedSlice {
         if self.uniform[i] != MIXED {
             return if self.uniform[i] == label { self.valid(i) } else { 0 };
         }
-        let at = 1 + self.words + i;
-        (0..self.bits).fold(self.valid(i), |found, bit| {
-            let word = self.planes[bit * self.pitch() + at];
-            found & if label >> bit & 1 == 1 { word } else { !word }
-        })
-    }
-
-    /// The label of the voxel at bit `position` of word `i`.
-    pub fn label(&self, i: usize, position: u32) -> u32 {
-        if self.uniform[i] != MIXED {
-            return self.uniform[i];
-        }
-        let at = 1 + self.words + i;
-        (0..self.bits)
-            .fold(0, |label, bit| label | u32::from(self.planes[bit * self.pitch() + at] >> position & 1 == 1) << bit)
+        self.word(i, &mut [0; MOST_BITS]).select(label)
     }
 
     /// The bits of word `i` that are voxels.
     pub fn valid(&self, i: usize) -> u64 {
-        let columns = self.columns - i % self.words * 64;
-        if columns >= 64 { !0 } else { (1 << columns) - 1 }
+        self.valid[i]
     }
 
     /// The label of all voxels of word `i`, or [`MIXED`].
     pub(crate) fn uniform(&self, i: usize) -> u32 {
         self.uniform[i]
+    }
+
+    /// The planes' words at `i`.
+    #[inline(always)]
+    pub(crate) fn word<'a>(&self, i: usize, out: &'a mut [u64; MOST_BITS]) -> LabelWord<'a> {
+        let (at, pitch) = (1 + self.words + i, self.pitch());
+        for (bit, out) in out[..self.bits].iter_mut().enumerate() {
+            *out = self.planes[bit * pitch + at];
+        }
+        LabelWord { planes: &out[..self.bits], valid: self.valid[i] }
+    }
+
+    /// Calls `f` with each label of the voxels `left` of word `i`, and where among them it is.
+    #[inline(always)]
+    pub fn each_label(&self, i: usize, mut left: u64, mut f: impl FnMut(u32, u64)) {
+        if self.uniform[i] != MIXED {
+            return f(self.uniform[i], left);
+        }
+        let mut planes = [0; MOST_BITS];
+        let word = self.word(i, &mut planes);
+        while left != 0 {
+            let label = word.label(left.trailing_zeros());
+            let here = word.select(label) & left;
+            f(label, here);
+            left &= !here;
+        }
     }
 
     /// Number of words of a row.

@@ -60,7 +60,7 @@ pub fn scan_planes<V: SliceVisitor>(
     let labels = batch.labels_of_map();
     let slices = grid.size()[0];
     let threads = if batch.maps() * grid.voxels() <= SERIAL { &Threads::Serial } else { &cpu.threads };
-    let wanted = if threads.count() == 1 { 1 } else { (4 * threads.count()).div_ceil(batch.maps().max(1)) };
+    let wanted = if threads.count() == 1 { 1 } else { (2 * threads.count()).div_ceil(batch.maps().max(1)) };
     let slabs = wanted.min(slices / SLAB).max(1);
     let parts = threads.map(batch.maps() * slabs, |item| {
         let (map, slab) = (item / slabs, item % slabs);
@@ -181,13 +181,11 @@ fn tally_truncate(tally: &mut Tally, labels: usize) {
 
 /// Adds the labels of a slice to the counters, a word at a time.
 fn count(pred: &PackedSlice, target: &PackedSlice, tally: &mut Tally) {
-    let words = pred.words();
-    let tail = pred.valid(words - 1);
     // Neighbouring words mostly carry the same labels: they are added together.
     let (mut run_pred, mut run_target, mut run) = (0, 0, 0);
     for i in 0..pred.len() {
         let (p, t) = (pred.uniform(i), target.uniform(i));
-        let valid = if (i + 1).is_multiple_of(words) { tail } else { !0 };
+        let valid = pred.valid(i);
         if p != MIXED && t != MIXED {
             if (p, t) != (run_pred, run_target) {
                 tally.add_run(run_pred, run_target, run);
@@ -196,21 +194,11 @@ fn count(pred: &PackedSlice, target: &PackedSlice, tally: &mut Tally) {
             run += u64::from(valid.count_ones());
             continue;
         }
-        let mut left = valid;
-        while left != 0 {
-            let label = pred.label(i, left.trailing_zeros());
-            let here = pred.select(i, label);
+        pred.each_label(i, valid, |label, here| {
             tally.pred[label as usize] += u64::from(here.count_ones());
             tally.both[label as usize] += u64::from((here & target.select(i, label)).count_ones());
-            left &= !here;
-        }
-        let mut left = valid;
-        while left != 0 {
-            let label = target.label(i, left.trailing_zeros());
-            let here = target.select(i, label);
-            tally.target[label as usize] += u64::from(here.count_ones());
-            left &= !here;
-        }
+        });
+        target.each_label(i, valid, |label, here| tally.target[label as usize] += u64::from(here.count_ones()));
     }
     tally.add_run(run_pred, run_target, run);
 }
