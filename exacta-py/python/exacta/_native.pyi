@@ -3,7 +3,18 @@ from typing import Any, Literal, TypedDict, type_check_only
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["METRICS", "__version__", "distance_transform", "evaluate", "nearest", "signed_distance", "simd_level"]
+__all__ = [
+    "METRICS",
+    "__version__",
+    "component_statistics",
+    "distance_transform",
+    "evaluate",
+    "filter_components",
+    "label_components",
+    "nearest",
+    "signed_distance",
+    "simd_level",
+]
 
 __version__: str
 
