@@ -133,11 +133,29 @@ fn codes<S: fearless_simd::Simd, T: Code, C: Code, O: Copy>(
     let mut union = 0;
     match keep {
         None => {
-            for (out, &value) in out.iter_mut().zip(values) {
-                let code = wrap(value).code();
-                union |= code;
-                *out = narrow(code);
+            let mut plain = |out: &mut [O], values: &[T]| {
+                for (out, &value) in out.iter_mut().zip(values) {
+                    let code = wrap(value).code();
+                    union |= code;
+                    *out = narrow(code);
+                }
+            };
+            if !T::COSTLY {
+                plain(out, values);
+                return union;
             }
+            let (blocks, rest) = values.as_chunks::<64>();
+            let (out_blocks, out_rest) = out.as_chunks_mut::<64>();
+            for (out, values) in out_blocks.iter_mut().zip(blocks) {
+                if T::uniform(values) {
+                    plain(&mut out[..1], &values[..1]);
+                    let code = out[0];
+                    out.fill(code);
+                } else {
+                    plain(out, values);
+                }
+            }
+            plain(out_rest, rest);
         }
         Some(keep) => {
             for ((out, &value), &counts) in out.iter_mut().zip(values).zip(keep.voxels) {
@@ -259,6 +277,8 @@ mod tests {
         check(|i| (i * 7 % 256) as i64);
         check(|i| (i * 7 % 256) as u32);
         check(|i| (i * 7 % 256) as f32);
+        check(|i| (i / 200) as f32);
+        check(|i| (i / 200) as f64);
         check(|i| (i * 7 % 256) as u8);
     }
 }

@@ -25,6 +25,13 @@ pub(crate) mod sealed {
         fn value(self) -> Value;
         /// Whether the value equals a label of any sign.
         fn equals(self, label: i64) -> bool;
+        /// Whether a code costs more to find than equality of elements.
+        const COSTLY: bool = false;
+        /// Whether all elements are the same; only asked where codes are costly.
+        #[inline(always)]
+        fn uniform(_: &[Self]) -> bool {
+            false
+        }
         /// The elements as bytes, where their codes are just these.
         fn bytes(_: &[Self]) -> Option<&[u8]> {
             None
@@ -108,6 +115,14 @@ impl Element for bool {
 }
 
 impl Code for f64 {
+    const COSTLY: bool = true;
+
+    #[inline(always)]
+    fn uniform(values: &[Self]) -> bool {
+        let first = values.first().map_or(0, |first| first.to_bits());
+        values.iter().fold(0, |differ, value| differ | (value.to_bits() ^ first)) == 0
+    }
+
     #[inline(always)]
     fn code(self) -> u64 {
         // Adding 2^52 leaves a whole number below 2^52 in the low bits, and changes any other value.
@@ -143,6 +158,14 @@ impl Element for f64 {
 }
 
 impl Code for f32 {
+    const COSTLY: bool = true;
+
+    #[inline(always)]
+    fn uniform(values: &[Self]) -> bool {
+        let first = values.first().map_or(0, |first| first.to_bits());
+        values.iter().fold(0, |differ, value| differ | (value.to_bits() ^ first)) == 0
+    }
+
     #[inline(always)]
     fn code(self) -> u64 {
         f64::from(self).code()
