@@ -61,7 +61,7 @@ pub(crate) fn distances(
             let sides = [0, 1].map(|side| surfaces.words(case, class, side));
             let place = case * classes + class;
             if sides[0].is_empty() || sides[1].is_empty() {
-                let lone = |words: &Words<'_>| Directed { total: words.voxels(), ..Directed::default() };
+                let lone = |words: &Words<'_>| Directed::lone_points(words.voxels());
                 out[place] = SurfaceDistances { pred_to_target: lone(&sides[0]), target_to_pred: lone(&sides[1]) };
                 continue;
             }

@@ -38,7 +38,7 @@ fn boundary(mask: &ArrayViewD<'_, bool>) -> Vec<[f64; 3]> {
 
 fn directed(from: &[[f64; 3]], to: &[[f64; 3]], spacing: [f64; 3]) -> Directed {
     if from.is_empty() || to.is_empty() {
-        return Directed { total: from.len() as u64, ..Directed::default() };
+        return Directed::lone_points(from.len() as u64);
     }
     let mut distances: Vec<f64> = from
         .iter()
@@ -50,8 +50,9 @@ fn directed(from: &[[f64; 3]], to: &[[f64; 3]], spacing: [f64; 3]) -> Directed {
         .collect();
     distances.sort_by(f64::total_cmp);
     let bins: Vec<Bin> =
-        distances.chunk_by(|a, b| a == b).map(|d| Bin { distance: d[0], count: d.len() as u64 }).collect();
-    Directed { total: from.len() as u64, resolved: f64::INFINITY, max: bins.last().map(|bin| bin.distance), bins }
+        distances.chunk_by(|a, b| a == b).map(|d| Bin { distance: d[0], weight: 1.0, count: d.len() as u64 }).collect();
+    let max = bins.last().map(|bin| bin.distance);
+    Directed { resolved: f64::INFINITY, max, bins, ..Directed::lone_points(from.len() as u64) }
 }
 
 /// Distances between the surfaces of two masks of one image, by the definition.

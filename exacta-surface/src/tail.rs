@@ -243,13 +243,13 @@ impl<'a> Direction<'a> {
             let distance = squared.sqrt();
             match bins.last_mut() {
                 Some(bin) if bin.distance == distance => bin.count += count,
-                _ => bins.push(Bin { distance, count }),
+                _ => bins.push(Bin { distance, weight: 1.0, count }),
             }
         }
         let resolved = self.reached.sqrt();
         let max =
             self.max.or_else(|| if resolved == f64::INFINITY { bins.last().map(|bin| bin.distance) } else { None });
-        Directed { total: self.total, bins, resolved, max }
+        Directed { bins, resolved, max, ..Directed::lone_points(self.total) }
     }
 }
 
