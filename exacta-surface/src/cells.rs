@@ -10,7 +10,7 @@ use exacta_core::scan::{PackedSlice, SliceVisitor, Window, scan_planes};
 use exacta_core::stages::Counts;
 use exacta_core::{Batch, Cpu, Error, Grid, InputFormat, LabelSpec, Level, Result, Table};
 
-use crate::words::Words;
+use crate::words::{Words, ones};
 
 /// Finds the corner cells of every selected class, and counts, in one read of the labels.
 pub(crate) fn corner_cells(cpu: &Cpu, batch: &Batch<'_>) -> Result<(Table<Counts>, CornerCells)> {
@@ -107,17 +107,6 @@ impl Cells<'_> {
             (grid.by_axis([row / rows, row % rows, word % words * 64 + bit]), code)
         })
     }
-}
-
-/// Positions of the bits set, lowest first.
-pub(crate) fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        let bit = bits.trailing_zeros();
-        (bits != 0).then(|| {
-            bits &= bits - 1;
-            bit
-        })
-    })
 }
 
 /// Corners of one label in one word, and how many codes they have in their slab.

@@ -40,7 +40,12 @@ mod distances;
 mod minima;
 #[cfg(any(test, feature = "testing"))]
 mod naive;
+mod normals;
+mod progress;
+mod search;
 mod shells;
+mod surfels;
+mod tags;
 mod tail;
 mod transform;
 mod words;
@@ -50,7 +55,7 @@ use exacta_core::{Backend, Batch, Cpu, Error, Result, Spacing, SurfaceKind, Tabl
 
 pub use cells::CornerCells;
 #[cfg(feature = "testing")]
-pub use naive::{naive_codes, naive_distances};
+pub use naive::{naive_codes, naive_distances, naive_surfel_distances};
 pub use words::BoundaryVoxels;
 
 /// The surfaces of a batch, by kind of element.
@@ -101,10 +106,7 @@ impl SurfaceStage for CpuSurface {
     fn distances(&self, surfaces: &Surfaces, spacings: &[Spacing], needs: &[Need]) -> Result<Table<SurfaceDistances>> {
         match surfaces {
             Surfaces::Voxels(voxels) => Ok(distances::distances(&self.cpu, voxels, spacings, needs)),
-            // Placeholder until the distances of surfels are there: see the next commit.
-            Surfaces::Surfels(_) => {
-                Err(Error::Unavailable { argument: "surface", value: "surfels", names: &["voxels"] })
-            }
+            Surfaces::Surfels(cells) => Ok(distances::distances(&self.cpu, cells, spacings, needs)),
         }
     }
 }
