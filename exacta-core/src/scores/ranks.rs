@@ -259,17 +259,14 @@ impl Ranking<'_, '_> {
                 let voxels = self.batch.share(share);
                 for start in voxels.clone().step_by(TILE) {
                     let len = TILE.min(voxels.end - start);
-                    fearless_simd::dispatch!(self.cpu.level, _simd => {
-                        tile.load_coded(&self.map, &self.codes, start, len, |_| true);
-                        tile.check(self.batch, true)?;
-                        if !sought.is_empty() {
-                            tile.activate(activation);
-                        }
-                        for (sought, places) in sought.iter().zip(&mut places) {
-                            place(&tile, sought, self.batch.is_binary(), places);
-                        }
-                        Ok::<(), Invalid>(())
-                    })?;
+                    tile.load_coded(&self.map, &self.codes, start, len, |_| true);
+                    tile.check(self.cpu.level, self.batch, true)?;
+                    if !sought.is_empty() {
+                        tile.activate(activation);
+                    }
+                    for (sought, places) in sought.iter().zip(&mut places) {
+                        place(&tile, sought, self.batch.is_binary(), places);
+                    }
                 }
             }
             Ok(places)
@@ -303,7 +300,6 @@ impl Ranking<'_, '_> {
 }
 
 /// Counts the voxels of a tile that are not among the few, by place.
-#[inline(always)]
 fn place<T: Real>(tile: &Tile<T>, sought: &Sought<T::Key>, binary: bool, places: &mut [u32]) {
     let values = tile.channel(if binary { 0 } else { sought.class as usize });
     for (&value, &label) in values.iter().zip(tile.labels()) {

@@ -54,27 +54,27 @@ fn share<T: Real>(
     let mut sums = vec![ReliabilityBin::default(); columns * bins.count() * WAYS];
     for start in voxels.clone().step_by(TILE) {
         let len = TILE.min(voxels.end - start);
-        fearless_simd::dispatch!(cpu.level, _simd => {
-            tile.load(map, cpu.level, start, len)?;
-            tile.check(batch, false)?;
-            if batch.spec().from_logits {
-                tile.activate(Activation::Probability);
-            }
-            let n = tile.len();
-            for (column, sums) in sums.chunks_exact_mut(bins.count() * WAYS).enumerate() {
-                judge(batch, &tile, (top, column), &mut confidence[..n], &mut outcome[..n]);
-                for (place, value) in places[..n].iter_mut().zip(&confidence) {
+        tile.load(map, cpu.level, start, len)?;
+        tile.check(cpu.level, batch, false)?;
+        if batch.spec().from_logits {
+            tile.activate(Activation::Probability);
+        }
+        let n = tile.len();
+        let (confidence, outcome, places) = (&mut confidence[..n], &mut outcome[..n], &mut places[..n]);
+        for (column, sums) in sums.chunks_exact_mut(bins.count() * WAYS).enumerate() {
+            fearless_simd::dispatch!(cpu.level, _simd => {
+                judge(batch, &tile, (top, column), confidence, outcome);
+                for (place, value) in places.iter_mut().zip(&*confidence) {
                     *place = bins.of(value.to_f64());
                 }
-                for i in 0..n {
-                    let bin = &mut sums[places[i] as usize * WAYS + i % WAYS];
-                    bin.count += 1;
-                    bin.confidence += confidence[i].to_f64();
-                    bin.outcomes += u64::from(outcome[i]);
-                }
+            });
+            for i in 0..n {
+                let bin = &mut sums[places[i] as usize * WAYS + i % WAYS];
+                bin.count += 1;
+                bin.confidence += confidence[i].to_f64();
+                bin.outcomes += u64::from(outcome[i]);
             }
-            Ok::<(), Invalid>(())
-        })?;
+        }
     }
     let columns = sums.chunks_exact(bins.count() * WAYS).map(|sums| {
         let bins = sums.chunks_exact(WAYS).map(|ways| {

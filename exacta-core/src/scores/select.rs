@@ -179,22 +179,19 @@ fn histograms_of(ranking: &Ranking<'_, '_>, bins: Bins, classes: &[u32]) -> Resu
             let voxels = batch.share(share);
             for start in voxels.clone().step_by(TILE) {
                 let len = TILE.min(voxels.end - start);
-                fearless_simd::dispatch!(ranking.cpu.level, _simd => {
-                    tile.load_coded(&ranking.map, &ranking.codes, start, len, |_| true);
-                    tile.check(batch, true)?;
-                    let logits = batch.spec().from_logits;
-                    if logits {
-                        tile.activate(if binary { Activation::Probability } else { Activation::LogSoftmax });
+                tile.load_coded(&ranking.map, &ranking.codes, start, len, |_| true);
+                tile.check(ranking.cpu.level, batch, true)?;
+                let logits = batch.spec().from_logits;
+                if logits {
+                    tile.activate(if binary { Activation::Probability } else { Activation::LogSoftmax });
+                }
+                for (&class, counts) in classes.iter().zip(&mut counts) {
+                    let values = tile.channel(if binary { 0 } else { class as usize });
+                    for (&value, &label) in values.iter().zip(tile.labels()) {
+                        let value = if logits && !binary { value.exp() } else { value };
+                        counts[bins.of(value) as usize][usize::from(label == class)] += 1;
                     }
-                    for (&class, counts) in classes.iter().zip(&mut counts) {
-                        let values = tile.channel(if binary { 0 } else { class as usize });
-                        for (&value, &label) in values.iter().zip(tile.labels()) {
-                            let value = if logits && !binary { value.exp() } else { value };
-                            counts[bins.of(value) as usize][usize::from(label == class)] += 1;
-                        }
-                    }
-                    Ok::<(), Invalid>(())
-                })?;
+                }
             }
         }
         Ok(counts)
@@ -235,7 +232,7 @@ fn taken<T: Real>(
     let mut tile = Tile::<T>::new(&ranking.map);
     for start in (0..batch.voxels()).step_by(TILE) {
         tile.load_coded(&ranking.map, &ranking.codes, start, TILE.min(batch.voxels() - start), |_| true);
-        tile.check(batch, true)?;
+        tile.check(ranking.cpu.level, batch, true)?;
         tile.activate(activation);
         for (&class, (scores, positives)) in classes.iter().zip(&mut out) {
             scores.extend_from_slice(tile.channel(if batch.is_binary() { 0 } else { class as usize }));

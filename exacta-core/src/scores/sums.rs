@@ -40,22 +40,19 @@ fn share<T: Real>(
     let (mut count, mut lanes) = (0, [0.0; LANES]);
     for start in voxels.clone().step_by(TILE) {
         let len = TILE.min(voxels.end - start);
-        fearless_simd::dispatch!(cpu.level, _simd => {
-            tile.load(map, cpu.level, start, len)?;
-            tile.check(batch, false)?;
-            let terms = &mut terms[..tile.len()];
-            match term {
-                Term::Brier => {
-                    if batch.spec().from_logits {
-                        tile.activate(Activation::Probability);
-                    }
-                    brier(batch, &tile, terms);
+        tile.load(map, cpu.level, start, len)?;
+        tile.check(cpu.level, batch, false)?;
+        let terms = &mut terms[..tile.len()];
+        match term {
+            Term::Brier => {
+                if batch.spec().from_logits {
+                    tile.activate(Activation::Probability);
                 }
-                Term::LogLoss => log_loss(batch, &mut tile, terms),
+                fearless_simd::dispatch!(cpu.level, _simd => brier(batch, &tile, terms));
             }
-            add_lanes(&mut lanes, terms);
-            Ok::<(), Invalid>(())
-        })?;
+            Term::LogLoss => log_loss(batch, &mut tile, terms),
+        }
+        add_lanes(&mut lanes, terms);
         count += tile.len() as u64;
     }
     Ok(ScoreSums { count, sum: sum_lanes(lanes) })
@@ -79,7 +76,6 @@ fn brier<T: Real>(batch: &ScoreBatch<'_>, tile: &Tile<T>, terms: &mut [T]) {
 }
 
 /// Minus the logarithm of the probability of the outcome.
-#[inline(always)]
 fn log_loss<T: Real>(batch: &ScoreBatch<'_>, tile: &mut Tile<T>, terms: &mut [T]) {
     let spec = *batch.spec();
     if !batch.is_binary() {

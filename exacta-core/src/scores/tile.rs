@@ -64,7 +64,6 @@ impl<T: Real> Tile<T> {
     }
 
     /// Labels and channels of `len` voxels from `start` on; only the counted ones stay.
-    #[inline(always)]
     pub(super) fn load(&mut self, map: &ScoreMap<'_>, level: Level, start: usize, len: usize) -> Result<(), Invalid> {
         if map.is_masked() {
             map.keep(level, start, &mut self.keep[..len]);
@@ -89,7 +88,6 @@ impl<T: Real> Tile<T> {
     }
 
     /// The same with labels that are known, and of the channels only those that are `wanted`.
-    #[inline(always)]
     pub(super) fn load_coded(
         &mut self,
         map: &ScoreMap<'_>,
@@ -116,36 +114,25 @@ impl<T: Real> Tile<T> {
     /// Whether every value is what `batch` says: finite logits, or probabilities that sum to 1.
     ///
     /// `wide` adds channels in double precision, else in that of the tile.
-    #[inline(always)]
-    pub(super) fn check(&mut self, batch: &ScoreBatch<'_>, wide: bool) -> Result<(), Invalid> {
-        let (n, mut bad) = (self.len, 0u32);
-        for channel in self.values.chunks_exact(TILE) {
-            if batch.spec().from_logits {
-                for value in &channel[..n] {
-                    bad |= u32::from(!value.finite());
-                }
-            } else {
-                for &value in &channel[..n] {
-                    bad |= u32::from(!((value >= T::ZERO) & (value <= T::ONE)));
-                }
-            }
-        }
+    pub(super) fn check(&mut self, level: Level, batch: &ScoreBatch<'_>, wide: bool) -> Result<(), Invalid> {
+        let (n, values) = (self.len, &self.values);
+        let mut bad = fearless_simd::dispatch!(level, _simd => out_of_range(values, n, batch.spec().from_logits));
         if !batch.spec().from_logits && !batch.is_binary() {
             if wide {
                 self.wide.clear();
                 self.wide.resize(n, 0.0);
-                bad |= far_from_one(&self.values, &mut self.wide, batch.tolerance());
+                let (sums, tolerance) = (&mut self.wide[..], batch.tolerance());
+                bad |= fearless_simd::dispatch!(level, _simd => far_from_one(values, sums, tolerance));
             } else {
-                let sums = &mut self.scratch[..n];
+                let (sums, tolerance) = (&mut self.scratch[..n], T::from_f64(batch.tolerance()));
                 sums.fill(T::ZERO);
-                bad |= far_from_one(&self.values, sums, T::from_f64(batch.tolerance()));
+                bad |= fearless_simd::dispatch!(level, _simd => far_from_one(values, sums, tolerance));
             }
         }
         if bad == 0 { Ok(()) } else { Err(Invalid) }
     }
 
     /// Replaces logits.
-    #[inline(always)]
     pub(super) fn activate(&mut self, activation: Activation) {
         let n = self.len;
         match activation {
@@ -208,11 +195,28 @@ impl<T: Real> Tile<T> {
 }
 
 /// `1 / (1 + exp(-x))` without overflow.
-#[inline(always)]
-pub(super) fn sigmoid<T: Real>(x: T) -> T {
+fn sigmoid<T: Real>(x: T) -> T {
     let e = (-x.abs()).exp();
     let above = if x >= T::ZERO { T::ONE } else { e };
     above / (T::ONE + e)
+}
+
+/// Whether one of the first `n` values of a channel is not finite, or no probability.
+#[inline(always)]
+fn out_of_range<T: Real>(values: &[T], n: usize, from_logits: bool) -> u32 {
+    let mut bad = 0;
+    for channel in values.chunks_exact(TILE) {
+        if from_logits {
+            for value in &channel[..n] {
+                bad |= u32::from(!value.finite());
+            }
+        } else {
+            for &value in &channel[..n] {
+                bad |= u32::from(!((value >= T::ZERO) & (value <= T::ONE)));
+            }
+        }
+    }
+    bad
 }
 
 /// Whether a sum of channels is farther than `tolerance` from 1; `sums` starts at 0.
