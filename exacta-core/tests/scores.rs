@@ -262,9 +262,15 @@ fn shapes_are_checked() {
     let pred = ArrayD::<f32>::zeros(IxDyn(&[2, 3, 4, 5]));
     let index = ArrayD::<u8>::zeros(IxDyn(&[2, 4, 5]));
     let channels = ArrayD::<u8>::zeros(IxDyn(&[2, 3, 4, 5]));
-    let new = |pred: Labels<'_>, target: Labels<'_>, spec, mask: Option<Labels<'_>>| {
+    type Kind = std::mem::Discriminant<Error>;
+    fn new<'a>(
+        pred: Labels<'a>,
+        target: Labels<'a>,
+        spec: ScoreSpec,
+        mask: Option<Labels<'a>>,
+    ) -> Result<(), Kind> {
         ScoreBatch::new(pred, target, spec, mask).map(|_| ()).map_err(|error| std::mem::discriminant(&error))
-    };
+    }
     let kind = |error: Error| Err(std::mem::discriminant(&error));
     let (plain, multi) = (ScoreSpec::default(), ScoreSpec { multilabel: true, ..ScoreSpec::default() });
     let shape = || Error::TargetShape { expected: vec![], found: vec![] };

@@ -221,6 +221,8 @@ def _check_device(pred: Host, target: Host) -> None:
 
 
 def _target_hint(pred: tuple[int, ...], target: tuple[int, ...]) -> str:
+    if len(pred) == 3:
+        return "; for a single case add the batch axis: pred[None], target[None]"
     if len(target) == len(pred) and target[1:2] == (1,):
         return "; drop the channel axis: target[:, 0]"
     if target == pred:
