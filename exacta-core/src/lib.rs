@@ -30,6 +30,7 @@ mod labels;
 pub mod parallel;
 pub mod quantile;
 pub mod scan;
+mod scores;
 pub mod stages;
 mod table;
 #[cfg(feature = "testing")]
@@ -44,4 +45,5 @@ pub use fearless_simd::{Level, dispatch};
 pub use grid::Grid;
 pub use labels::{Element, Labels};
 pub use ndarray;
+pub use scores::ScoreBatch;
 pub use table::Table;
