@@ -1,6 +1,6 @@
 //! The definition of the distances, voxel by voxel.
 
-use exacta_core::ndarray::{ArrayD, ArrayViewD, Dimension};
+use exacta_core::ndarray::{ArrayD, ArrayViewD, Dimension, IxDyn};
 use exacta_core::stages::{Bin, Directed, SurfaceDistances};
 
 use crate::squared;
@@ -61,5 +61,36 @@ pub fn naive_distances(pred: &ArrayD<bool>, target: &ArrayD<bool>, spacing: [f64
     SurfaceDistances {
         pred_to_target: directed(&pred, &target, spacing),
         target_to_pred: directed(&target, &pred, spacing),
+    }
+}
+
+/// The code of every corner of a mask of two or three axes: one more corner than voxels along each axis; what lies beyond the
+/// image is outside. Offset `i` of the block, last axis fastest, sets bit `2^axes - 1 - i`.
+pub fn naive_codes(mask: &ArrayD<bool>) -> ArrayD<u8> {
+    let axes = mask.ndim();
+    let shape: Vec<usize> = mask.shape().iter().map(|n| n + 1).collect();
+    let mut codes = ArrayD::zeros(IxDyn(&shape));
+    // Each voxel inside sets one bit at each of its corners: as offset `i` of the block of the corner at the other end.
+    for (at, _) in mask.indexed_iter().filter(|(_, inside)| **inside) {
+        for i in 0..1usize << axes {
+            let corner: Vec<usize> = (0..axes).map(|k| at[k] + 1 - (i >> (axes - 1 - k) & 1)).collect();
+            codes[IxDyn(&corner)] |= 1 << ((1 << axes) - 1 - i);
+        }
+    }
+    codes
+}
+
+#[cfg(test)]
+mod tests {
+    use exacta_core::ndarray::array;
+
+    use super::*;
+
+    #[test]
+    fn codes_of_the_specification() {
+        let voxel = array![[[true]]].into_dyn();
+        assert_eq!(naive_codes(&voxel), array![[[1, 2], [4, 8]], [[16, 32], [64, 128]]].into_dyn());
+        let diagonal = array![[true, false], [false, true]].into_dyn();
+        assert_eq!(naive_codes(&diagonal), array![[1, 2, 0], [4, 9, 2], [0, 4, 8]].into_dyn());
     }
 }
