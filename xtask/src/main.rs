@@ -17,6 +17,7 @@ mod demo;
 mod env;
 mod reference_refresh;
 mod steps;
+mod tables;
 mod test;
 mod tidy;
 mod wheel;
@@ -40,6 +41,8 @@ enum Command {
     Bench(bench::Args),
     /// Compute the reference fixtures again from the pinned tools and say what changed
     ReferenceRefresh(reference_refresh::Args),
+    /// Make the case tables of the mesh surface again from VTK
+    Tables(tables::Args),
     /// Check the rules of the house that no compiler checks
     Tidy,
     /// Run every check but the tests: formatting, lints, tidy, docs, types, stubs
@@ -56,6 +59,7 @@ fn run(cli: Cli) -> Result {
         Command::Test(args) => test::run(&sh, &args),
         Command::Bench(args) => bench::run(&sh, &args),
         Command::ReferenceRefresh(args) => reference_refresh::run(&sh, &args),
+        Command::Tables(args) => tables::run(&sh, &args),
         Command::Tidy => tidy::run(&sh),
         Command::Ci => ci::run(&sh),
         Command::Wheel => wheel::run(&sh),
