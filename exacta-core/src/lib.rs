@@ -22,6 +22,7 @@
 mod backend;
 mod batch;
 mod bits;
+mod composed;
 pub mod conventions;
 mod error;
 mod grid;
@@ -38,6 +39,7 @@ pub mod testing;
 pub use backend::{Backend, Cpu};
 pub use batch::Batch;
 pub use bits::Bits;
+pub use composed::Stages;
 pub use conventions::*;
 pub use error::{Error, Result};
 pub use fearless_simd::{Level, dispatch};

@@ -23,10 +23,18 @@ impl Side {
     /// Prediction, then reference.
     pub const BOTH: [Self; 2] = [Self::Pred, Self::Target];
 
-    const fn index(self) -> usize {
+    pub(crate) const fn index(self) -> usize {
         match self {
             Self::Pred => 0,
             Self::Target => 1,
+        }
+    }
+
+    /// What a skeleton of this side is called in errors.
+    pub const fn skeleton_argument(self) -> &'static str {
+        match self {
+            Self::Pred => "pred_skeleton",
+            Self::Target => "target_skeleton",
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The list of all metrics: what each needs, its options and how it is built from them.
 
-use exacta_core::stages::{Counts, Need, SurfaceDistances};
-use exacta_core::{Error, Result, SurfaceKind};
+use exacta_core::stages::{Counts, Need, SkeletonCounts, SurfaceDistances};
+use exacta_core::{Error, Result, SurfaceKind, Thinning};
 
 use crate::options::Resolved;
-use crate::{OptionValue, overlap, size, surface};
+use crate::{OptionValue, overlap, size, surface, topology};
 
 /// The kind of a metric, which is also the folder of its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub enum Family {
     Size,
     /// Distances between surfaces.
     Surface,
+    /// Shapes rather than voxels.
+    Topology,
 }
 
 impl Family {
@@ -24,6 +26,7 @@ impl Family {
             Self::Overlap => "overlap",
             Self::Size => "size",
             Self::Surface => "surface",
+            Self::Topology => "topology",
         }
     }
 }
@@ -96,6 +99,13 @@ pub enum Formula {
         /// The value for a selected class.
         value: Box<dyn Fn(&SurfaceDistances, usize) -> Result<f64> + Send + Sync>,
     },
+    /// Of the counts of masks and of their skeletons.
+    Skeleton {
+        /// How masks are thinned.
+        thinning: Thinning,
+        /// The value.
+        value: Box<dyn Fn(&Counts, &SkeletonCounts) -> f64 + Send + Sync>,
+    },
 }
 
 /// What is known of a metric.
@@ -139,6 +149,7 @@ pub const METRICS: &[MetricInfo] = &[
     surface::assd::INFO,
     surface::masd::INFO,
     surface::nsd::INFO,
+    topology::cldice::INFO,
 ];
 
 /// The metric of a name.

@@ -23,5 +23,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(components::label_components, module)?)?;
     module.add_function(wrap_pyfunction!(components::filter_components, module)?)?;
     module.add_function(wrap_pyfunction!(components::component_statistics, module)?)?;
+    module.add_function(wrap_pyfunction!(components::skeletonize, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::simd_level, module)?)
 }

@@ -40,10 +40,12 @@ from ._overlap import dice, iou, precision, sensitivity, specificity
 from ._similarity import relative_volume_difference, volume_similarity
 from ._size import area_error, predicted_area, predicted_volume, target_area, target_volume, volume_error
 from ._surface import assd, hausdorff_distance, hd95, masd, nsd
+from ._topology import cldice, skeletonize
 
 __all__ = [
     "area_error",
     "assd",
+    "cldice",
     "dice",
     "evaluate",
     "hausdorff_distance",
@@ -56,6 +58,7 @@ __all__ = [
     "predicted_volume",
     "relative_volume_difference",
     "sensitivity",
+    "skeletonize",
     "specificity",
     "target_area",
     "target_volume",
