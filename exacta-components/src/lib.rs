@@ -2,7 +2,7 @@
 //!
 //! [`label`] finds the components of a mask of one to three axes for any [`Connectivity`]; [`Components`] then answers for
 //! sizes, boxes, centroids, overlaps with another mask's components, the largest, or the volume of numbers. [`CpuComponents`] is
-//! the host's [`ComponentStage`].
+//! the host's [`ComponentStage`], and its [`SkeletonStage`](exacta_core::stages::SkeletonStage): [`skeleton`] thins a mask.
 //!
 //! The mask is kept as a bit a voxel ([`Bits`]), and runs of bits are what is united and counted; neither the numbers nor the
 //! statistics go through a volume of labels, which is written only if asked for. Numbers are the same for every instruction set,
@@ -31,7 +31,13 @@ mod forest;
 mod label;
 #[cfg(feature = "testing")]
 mod naive;
+#[cfg(feature = "testing")]
+mod naive_skeleton;
+mod neighbourhood;
+mod padded;
+mod skeletons;
 mod statistics;
+mod thinning;
 
 use exacta_core::stages::{ComponentStage, ComponentTable, Contingency};
 use exacta_core::{Backend, Bits, Connectivity, Cpu, Error, Labels, Result};
@@ -40,6 +46,9 @@ pub use components::Components;
 pub use label::label;
 #[cfg(feature = "testing")]
 pub use naive::{naive_label, neighbours};
+#[cfg(feature = "testing")]
+pub use naive_skeleton::naive_skeleton;
+pub use thinning::skeleton;
 
 /// Components on the host.
 #[derive(Debug, Clone, Default)]

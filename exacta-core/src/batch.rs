@@ -2,7 +2,7 @@
 
 use crate::grid::Grid;
 use crate::image::Image;
-use crate::{Error, InputFormat, LabelSpec, Labels, Result};
+use crate::{Bits, Cpu, Error, InputFormat, LabelSpec, Labels, Result, Side};
 
 /// Prediction and reference of a batch, with what says which voxels and classes count.
 ///
@@ -12,6 +12,8 @@ pub struct Batch<'a> {
     pred: Labels<'a>,
     target: Labels<'a>,
     mask: Option<Labels<'a>>,
+    /// Of the prediction and of the reference.
+    skeletons: [Option<Labels<'a>>; 2],
     spec: LabelSpec,
     grid: Grid,
     cases: usize,
@@ -54,7 +56,33 @@ impl<'a> Batch<'a> {
             }
         }
         let grid = Grid::new(&shape[leading..], &pred.strides()[leading..]);
-        Ok(Self { pred, target, mask, spec, grid, cases: shape[0] })
+        Ok(Self { pred, target, mask, skeletons: [None, None], spec, grid, cases: shape[0] })
+    }
+
+    /// The same with skeletons of one side that are known already: a channel of zeros and ones, of shape `(B, K, *S)`, for each
+    /// selected class.
+    ///
+    /// # Errors
+    /// [`Error::SkeletonShape`].
+    pub fn with_skeleton(mut self, side: Side, skeleton: impl Into<Labels<'a>>) -> Result<Self> {
+        let skeleton = skeleton.into();
+        let expected = [&[self.cases, self.spec.selected()], &self.grid.shape()[..]].concat();
+        if skeleton.shape() != expected {
+            let (argument, found) = (side.skeleton_argument(), skeleton.shape().to_vec());
+            return Err(Error::SkeletonShape { argument, expected, found });
+        }
+        self.skeletons[side.index()] = Some(skeleton);
+        Ok(self)
+    }
+
+    /// The skeleton of a selected class in a case that the batch came with.
+    ///
+    /// # Errors
+    /// [`Error::NotBinary`].
+    pub fn skeleton(&self, cpu: &Cpu, case: usize, class: usize, side: Side) -> Result<Option<Bits>> {
+        let Some(skeletons) = &self.skeletons[side.index()] else { return Ok(None) };
+        let image = skeletons.image(&[case, class], &self.grid);
+        Bits::read_binary(cpu, &*image, self.grid, side.skeleton_argument()).map(Some)
     }
 
     /// What counts as a class.

@@ -1,12 +1,14 @@
 //! One bit a voxel: what is done to a mask rather than to labels is done 64 voxels at a time.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use fearless_simd::{Simd, SimdBase, SimdMask, u8x64};
 
 use crate::image::Image;
+use crate::labels::sealed::Value;
 use crate::parallel::Threads;
-use crate::{Connectivity, Cpu, Error, Grid, Labels, Result};
+use crate::{Connectivity, Cpu, Error, Grid, Labels, Region, Result};
 
 /// Below this many words, one thread is quicker than waking another.
 const SERIAL: usize = 1 << 10;
@@ -42,7 +44,41 @@ impl Bits {
             return Err(Error::ImageRank { shape });
         }
         let grid = Grid::new(image.shape(), image.strides());
-        Ok(Self::read(cpu, &*image.image(&[], &grid), grid))
+        let image = image.image(&[], &grid);
+        Ok(Self::read(cpu, &*image, grid))
+    }
+
+    /// The voxels of an image of zeros and ones that are 1. Each byte is read once.
+    ///
+    /// # Errors
+    /// [`Error::ImageRank`] unless it has one to three axes; [`Error::NotBinary`] for any other value, NaN too.
+    pub fn binary<'a>(cpu: &Cpu, image: impl Into<Labels<'a>>) -> Result<Self> {
+        let image = image.into();
+        if !(1..=3).contains(&image.shape().len()) {
+            let shape = image.shape().to_vec();
+            return Err(Error::ImageRank { shape });
+        }
+        let grid = Grid::new(image.shape(), image.strides());
+        Self::read_binary(cpu, &*image.image(&[], &grid), grid, "mask")
+    }
+
+    /// The same for an image in the order of `grid`, which is called `argument` in errors.
+    pub(crate) fn read_binary(cpu: &Cpu, image: &dyn Image, grid: Grid, argument: &'static str) -> Result<Self> {
+        let binary = AtomicBool::new(true);
+        let bits = Self::read_with(cpu, image, grid, |start, len, tile| {
+            let fits = match image.bytes(start, len) {
+                // The largest first, in a loop without branches.
+                Some(bytes) => bytes.iter().fold(0, |all, &byte| all | byte) <= 1,
+                None => {
+                    tile.resize(len, 0);
+                    image.read_u8(cpu.level, start, None, tile) <= 1
+                }
+            };
+            if !fits {
+                binary.store(false, Ordering::Relaxed);
+            }
+        });
+        if binary.into_inner() { Ok(bits) } else { Err(not_binary(image, argument)) }
     }
 
     /// The same, kept in the order of another mask's axes, so that the two can be compared bit by bit.
@@ -58,6 +94,17 @@ impl Bits {
     }
 
     fn read(cpu: &Cpu, image: &dyn Image, grid: Grid) -> Self {
+        Self::read_with(cpu, image, grid, |start, len, tile| {
+            if image.bytes(start, len).is_none() {
+                tile.resize(len, 0);
+                image.read_foreground(cpu.level, start, tile);
+            }
+        })
+    }
+
+    /// Packs an image tile by tile. `fill` is called before each with its start and length, and fills the tile where the image's
+    /// bytes do not lie in memory.
+    fn read_with(cpu: &Cpu, image: &dyn Image, grid: Grid, fill: impl Fn(usize, usize, &mut Vec<u8>) + Sync) -> Self {
         let mut bits = Self::empty(grid);
         let columns = grid.size()[2];
         in_rows(&cpu.threads, &mut bits, |rows, words| {
@@ -65,15 +112,9 @@ impl Bits {
             let step = (TILE / columns.max(1)).max(1);
             let mut tile = Vec::new();
             for (first, words) in rows.step_by(step).zip(words.chunks_mut(step * per_row)) {
-                let voxels = words.len() / per_row * columns;
-                let bytes = match image.bytes(first * columns, voxels) {
-                    Some(bytes) => bytes,
-                    None => {
-                        tile.resize(voxels, 0);
-                        image.read_foreground(cpu.level, first * columns, &mut tile);
-                        &tile
-                    }
-                };
+                let (start, voxels) = (first * columns, words.len() / per_row * columns);
+                fill(start, voxels, &mut tile);
+                let bytes = image.bytes(start, voxels).unwrap_or(&tile);
                 fearless_simd::dispatch!(cpu.level, simd => pack(simd, bytes, columns, words));
             }
         });
@@ -111,6 +152,34 @@ impl Bits {
     /// Number of voxels of the mask.
     pub fn count(&self) -> u64 {
         self.words.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+
+    /// Number of voxels that are in both masks.
+    ///
+    /// # Panics
+    /// If the masks are kept in different orders, or are of different sizes.
+    pub fn count_common(&self, other: &Self) -> u64 {
+        assert_eq!(self.grid, other.grid, "masks of one grid");
+        self.words.iter().zip(&other.words).map(|(a, b)| u64::from((a & b).count_ones())).sum()
+    }
+
+    /// The box of the mask, or nothing where it has no voxel.
+    pub fn region(&self) -> Option<Region> {
+        let [_, rows, _] = self.grid.size();
+        let mut found: Option<Region> = None;
+        for (row, words) in self.words.chunks_exact(self.grid.words().max(1)).enumerate() {
+            let Some(first) = words.iter().position(|&word| word != 0) else { continue };
+            let last = words.iter().rposition(|&word| word != 0).expect("there is a first");
+            let low = first * 64 + words[first].trailing_zeros() as usize;
+            let end = last * 64 + 64 - words[last].leading_zeros() as usize;
+            let (slice, row) = (row / rows, row % rows);
+            let here = Region { ranges: [slice..slice + 1, row..row + 1, low..end] };
+            found = Some(match found {
+                Some(found) => found.union(&here),
+                None => here,
+            });
+        }
+        found
     }
 
     /// Writes 1 for each voxel of the mask and 0 for the others, in the order of the grid. With `zeroed`, `out` holds
@@ -194,6 +263,19 @@ impl Bits {
             out[per_row - 1] &= last;
         }
     }
+}
+
+/// The error of an image that holds something other than 0 and 1.
+fn not_binary(image: &dyn Image, argument: &'static str) -> Error {
+    let mut found = None;
+    image.for_each(&mut |_, value| {
+        if found.is_none() && !matches!(value, Value::Whole(0 | 1)) {
+            found = Some(value.as_f64());
+        }
+    });
+    let value = found.expect("the read found a value that is neither 0 nor 1");
+    let hint = if value == 255.0 { ": a 0/255 mask? pass `mask > 0`" } else { ": pass `mask > 0`, or `labels == 3`" };
+    Error::NotBinary { argument, value, hint }
 }
 
 /// Calls `f` with ranges of rows and their words, several at once.

@@ -64,10 +64,10 @@ pub enum Error {
         /// The first offending value.
         value: f64,
     },
-    /// A one-hot channel holds something other than 0 and 1.
-    #[error("{argument} must hold only 0 and 1 for input_format=\"one-hot\"; found {value}{hint}")]
+    /// A one-hot channel or a binary mask holds something other than 0 and 1.
+    #[error("{argument} must hold only 0 and 1{}; found {value}{hint}", one_hot(argument))]
     NotBinary {
-        /// `pred` or `target`.
+        /// `pred`, `target`, or the name of a mask.
         argument: &'static str,
         /// The first offending value.
         value: f64,
@@ -166,14 +166,38 @@ pub enum Error {
         /// Spatial axes found.
         found: usize,
     },
-    /// Surface metrics do not take a region or an ignored label.
-    #[error("surface metrics measure whole surfaces: mask and ignore_index do not apply to them")]
+    /// Metrics of surfaces and skeletons do not take a region or an ignored label.
+    #[error("surfaces and skeletons are those of whole masks: mask and ignore_index do not apply to them")]
     MaskedSurface,
     /// A formula asked for distances that the stage was not told to resolve: a defect of the caller's plan.
     #[error("the distances were resolved only up to {resolved}; the statistic needs more")]
     NotResolved {
         /// Distance up to which every element is known.
         resolved: f64,
+    },
+    /// Skeletons that do not have a channel for each selected class.
+    #[error("{argument} must have shape {expected:?}, a channel for each selected class; got {found:?}")]
+    SkeletonShape {
+        /// The argument.
+        argument: &'static str,
+        /// The shape that the masks ask for.
+        expected: Vec<usize>,
+        /// The shape that came.
+        found: Vec<usize>,
+    },
+    /// A skeleton with voxels outside its mask.
+    #[error(
+        "{argument} must lie within its mask; case {case}, channel {class} has {voxels} voxels outside: a skeleton of another array?"
+    )]
+    SkeletonOutside {
+        /// The argument.
+        argument: &'static str,
+        /// The case.
+        case: usize,
+        /// The column of the class.
+        class: usize,
+        /// Number of voxels outside the mask.
+        voxels: u64,
     },
     /// A connectivity that the image has not axes enough for, or 0.
     #[error("connectivity must lie in [1, {axes}] for images of {axes} axes; got {value}")]
@@ -287,3 +311,8 @@ pub enum Error {
 
 /// `Result` with [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a value must be 0 or 1, where the argument alone does not say.
+fn one_hot(argument: &str) -> &'static str {
+    if matches!(argument, "pred" | "target") { " for input_format=\"one-hot\"" } else { "" }
+}

@@ -46,6 +46,17 @@ pub(crate) mod sealed {
         /// A number that is not whole, or not finite.
         Fractional(f64),
     }
+
+    impl Value {
+        /// The value for a message.
+        pub fn as_f64(self) -> f64 {
+            match self {
+                #[expect(clippy::cast_precision_loss, reason = "a number in a message")]
+                Self::Whole(value) => value as f64,
+                Self::Fractional(value) => value,
+            }
+        }
+    }
 }
 use sealed::{Code, Value};
 

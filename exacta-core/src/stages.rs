@@ -7,7 +7,7 @@ pub use crate::scores::stage::{
     RankNeed, RankStep, RankSums, RankTable, Reliability, ReliabilityBin, ScoreStage, ScoreSums, Selected,
     SelectedScores, Term,
 };
-use crate::{Backend, Batch, Connectivity, Labels, Spacing, SurfaceKind, Table};
+use crate::{Backend, Batch, Connectivity, Labels, Spacing, SurfaceKind, Table, Thinning};
 
 /// The four counts of one case and class, over the voxels that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -195,6 +195,34 @@ pub trait SurfaceStage: Backend {
         spacings: &[Spacing],
         needs: &[Need],
     ) -> Result<Table<SurfaceDistances>, Self::Error>;
+}
+
+/// How the skeletons of one case and class lie in the masks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SkeletonCounts {
+    /// Voxels of the prediction's skeleton.
+    pub pred: u64,
+    /// Those of them in the reference.
+    pub pred_in_target: u64,
+    /// Voxels of the reference's skeleton.
+    pub target: u64,
+    /// Those of them in the prediction.
+    pub target_in_pred: u64,
+}
+
+/// Skeletons of masks.
+pub trait SkeletonStage: Backend {
+    /// The counts of each case and selected class, and of the voxels of their skeletons, from one read of the labels. Skeletons
+    /// that the batch came with ([`Batch::with_skeleton`]) are taken as they are.
+    ///
+    /// # Errors
+    /// As [`CountStage::counts`]; [`crate::Error::MaskedSurface`] for a batch with a mask or an ignored label;
+    /// [`crate::Error::NotBinary`] and [`crate::Error::SkeletonOutside`] for a skeleton that is none of its mask.
+    fn skeletons(
+        &self,
+        batch: &Batch<'_>,
+        thinning: Thinning,
+    ) -> Result<(Table<Counts>, Table<SkeletonCounts>), Self::Error>;
 }
 
 /// One connected component. Axes are those of the image, taken as 3-D: an image of fewer axes has leading ones of length 1.

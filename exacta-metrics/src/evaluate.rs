@@ -1,7 +1,7 @@
 //! Several metrics from one run of each stage.
 
-use exacta_core::stages::{CountStage, Need, SurfaceDistances, SurfaceStage};
-use exacta_core::{Batch, Error, Result, Spacing, SurfaceKind, Table};
+use exacta_core::stages::{CountStage, Need, SkeletonCounts, SkeletonStage, SurfaceDistances, SurfaceStage};
+use exacta_core::{Batch, Error, Result, Spacing, SurfaceKind, Table, Thinning};
 
 use crate::options::Resolved;
 use crate::{Formula, MetricInfo, Options, metric};
@@ -75,13 +75,13 @@ impl MetricSet {
 
 /// The value of every metric for each case and selected class.
 ///
-/// Labels are read once, and every distance is found once, however many metrics ask: counts come from the same read as
-/// the surfaces. `spacings` has one value a case; `None` where no metric asks for it.
+/// Labels are read once a stage, and every distance and skeleton is found once, however many metrics ask: counts come from the
+/// same read as surfaces and skeletons. `spacings` has one value a case; `None` where no metric asks for it.
 ///
 /// # Errors
 /// Those of the stages; [`Error::MissingSpacing`], [`Error::SpacingLength`], [`Error::WrongDimension`],
 /// [`Error::MaskedSurface`], [`Error::ToleranceCount`].
-pub fn evaluate<S: CountStage + SurfaceStage>(
+pub fn evaluate<S: CountStage + SurfaceStage + SkeletonStage>(
     stage: &S,
     batch: &Batch<'_>,
     spacings: Option<&[Spacing]>,
@@ -95,7 +95,7 @@ pub fn evaluate<S: CountStage + SurfaceStage>(
         {
             return Err(Error::WrongDimension { metric: info.name, expected: *expected, found: axes }.into());
         }
-        if !matches!(formula, Formula::Counts(_)) {
+        if matches!(formula, Formula::Size { .. } | Formula::Surface { .. }) {
             let spacings = spacings.ok_or(Error::MissingSpacing { metric: info.name })?;
             if let Some(spacing) = spacings.iter().find(|spacing| spacing.values().len() != axes) {
                 return Err(Error::SpacingLength { expected: axes, found: spacing.values().len() }.into());
@@ -113,6 +113,16 @@ pub fn evaluate<S: CountStage + SurfaceStage>(
             let (counted, surfaces) = stage.surfaces(batch, kind)?;
             let spacings = spacings.expect("checked for every surface metric");
             distances.push((kind, stage.distances(&surfaces, spacings, &needs)?));
+            counts = Some(counted);
+        }
+    }
+    let mut skeletons: Vec<(Thinning, Table<SkeletonCounts>)> = Vec::new();
+    for (_, formula) in &metrics.metrics {
+        if let Formula::Skeleton { thinning, .. } = formula
+            && skeletons.iter().all(|(of, _)| of != thinning)
+        {
+            let (counted, found) = stage.skeletons(batch, *thinning)?;
+            skeletons.push((*thinning, found));
             counts = Some(counted);
         }
     }
@@ -136,6 +146,10 @@ pub fn evaluate<S: CountStage + SurfaceStage>(
                     Formula::Surface { kind, value, .. } => {
                         let table = distances.iter().find(|(of, _)| of == kind).map(|(_, table)| table);
                         value(table.expect("measured above").get(case, class), class)?
+                    }
+                    Formula::Skeleton { thinning, value } => {
+                        let table = skeletons.iter().find(|(of, _)| of == thinning).map(|(_, table)| table);
+                        value(counts, table.expect("thinned above").get(case, class))
                     }
                 });
             }

@@ -1,12 +1,14 @@
 //! Segmentation metrics, one file a formula.
 //!
 //! A formula is a pure function of small records ([`Counts`](exacta_core::stages::Counts),
-//! [`SurfaceDistances`](exacta_core::stages::SurfaceDistances)); it sees no voxel, so it exists once whatever device made the
+//! [`SurfaceDistances`](exacta_core::stages::SurfaceDistances), [`SkeletonCounts`](exacta_core::stages::SkeletonCounts)); it sees no voxel, so it exists once whatever device made the
 //! records. [`METRICS`] lists them all with their options, and [`evaluate`] runs each stage once for all that are asked
-//! for. This crate depends on `exacta-core` alone: who calls it brings the stage, `exacta_surface::CpuSurface` on the host.
+//! for. This crate depends on `exacta-core` alone: who calls it brings the stages, on the host
+//! `exacta_surface::CpuSurface` and `exacta_components::CpuComponents`.
 //!
 //! ```
-//! use exacta_core::{Batch, LabelSpec, Spacing};
+//! use exacta_components::CpuComponents;
+//! use exacta_core::{Batch, LabelSpec, Spacing, Stages};
 //! use exacta_metrics::{MetricSet, evaluate};
 //! use exacta_surface::CpuSurface;
 //! # use exacta_core::ndarray::array;
@@ -15,7 +17,8 @@
 //! let target = array![[[0u8, 1], [2, 2]]].into_dyn();
 //! let batch = Batch::new(pred.view(), target.view(), LabelSpec::index(3), None)?;
 //! let metrics = MetricSet::named(&["dice", "hd95"])?;
-//! let values = evaluate(&CpuSurface::default(), &batch, Some(&[Spacing::isotropic(1.0, 2)?]), &metrics)?;
+//! let stages = Stages { surfaces: CpuSurface::default(), skeletons: CpuComponents::default() };
+//! let values = evaluate(&stages, &batch, Some(&[Spacing::isotropic(1.0, 2)?]), &metrics)?;
 //! assert_eq!(values[0].values(), [1.0, 2.0 / 3.0, 2.0 / 3.0]);
 //! # Ok::<(), exacta_core::Error>(())
 //! ```
@@ -30,6 +33,7 @@ mod registry;
 mod scores;
 pub mod size;
 pub mod surface;
+pub mod topology;
 
 pub use evaluate::{MetricSet, evaluate};
 pub use options::{OptionValue, Options};

@@ -1,10 +1,12 @@
 //! The list of all metrics: what each needs, its options and how it is built from them.
 
-use exacta_core::stages::{Counts, Need, RankNeed, RankSums, Reliability, ScoreSums, SurfaceDistances, Term};
-use exacta_core::{Average, Bins, CalibrationMode, Error, Result, SurfaceKind};
+use exacta_core::stages::{
+    Counts, Need, RankNeed, RankSums, Reliability, ScoreSums, SkeletonCounts, SurfaceDistances, Term,
+};
+use exacta_core::{Average, Bins, CalibrationMode, Error, Result, SurfaceKind, Thinning};
 
 use crate::options::Resolved;
-use crate::{OptionValue, overlap, probability, ranking, size, surface};
+use crate::{OptionValue, overlap, probability, ranking, size, surface, topology};
 
 /// The kind of a metric, which is also the folder of its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +21,8 @@ pub enum Family {
     Probability,
     /// Orders of scores.
     Ranking,
+    /// Shapes rather than voxels.
+    Topology,
 }
 
 impl Family {
@@ -30,6 +34,7 @@ impl Family {
             Self::Surface => "surface",
             Self::Probability => "probability",
             Self::Ranking => "ranking",
+            Self::Topology => "topology",
         }
     }
 }
@@ -101,6 +106,13 @@ pub enum Formula {
         needs: Vec<Need>,
         /// The value for a selected class.
         value: Box<dyn Fn(&SurfaceDistances, usize) -> Result<f64> + Send + Sync>,
+    },
+    /// Of the counts of masks and of their skeletons.
+    Skeleton {
+        /// How masks are thinned.
+        thinning: Thinning,
+        /// The value.
+        value: Box<dyn Fn(&Counts, &SkeletonCounts) -> f64 + Send + Sync>,
     },
     /// A function of scores, for [`crate::evaluate_scores`].
     Scores(ScoreFormula),
@@ -181,6 +193,7 @@ pub const METRICS: &[MetricInfo] = &[
     surface::assd::INFO,
     surface::masd::INFO,
     surface::nsd::INFO,
+    topology::cldice::INFO,
 ];
 
 /// Every metric of scores: probabilities or logits, not labels.

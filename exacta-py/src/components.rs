@@ -2,7 +2,7 @@
 //! memory; each function returns the array's axes in that order.
 
 use exacta_components::Components;
-use exacta_core::{Bits, Connectivity, Cpu, Labels, Level, Result};
+use exacta_core::{Bits, Connectivity, Cpu, Labels, Level, Result, Thinning};
 use ndarray::{Array1, Array2, Array3};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyReadwriteArray1, PyUntypedArray};
 use pyo3::prelude::*;
@@ -77,6 +77,31 @@ pub(crate) fn filter_components(
         };
         kept.write_bytes(&cpu, out, zeroed)?;
         Ok(walked(&kept))
+    })
+    .map_err(|error| exception(&error))
+}
+
+/// Writes 1 where the skeleton of a mask of zeros and ones is.
+#[pyfunction]
+#[pyo3(signature = (mask, out, *, thinning, half=None, zeroed=false, threads=1))]
+pub(crate) fn skeletonize(
+    py: Python<'_>,
+    mask: &Bound<'_, PyUntypedArray>,
+    mut out: PyReadwriteArray1<'_, u8>,
+    thinning: &str,
+    half: Option<&str>,
+    zeroed: bool,
+    threads: usize,
+) -> PyResult<Vec<usize>> {
+    let thinning: Thinning = thinning.parse().map_err(|error| exception(&error))?;
+    let held = Held::new(mask, half)?;
+    let mask = held.labels();
+    let out = out.as_slice_mut()?;
+    py.detach(|| {
+        let cpu = cpu(threads);
+        let found = exacta_components::skeleton(&cpu, &Bits::binary(&cpu, mask)?, thinning);
+        found.write_bytes(&cpu, out, zeroed)?;
+        Ok(walked(&found))
     })
     .map_err(|error| exception(&error))
 }

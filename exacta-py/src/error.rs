@@ -29,6 +29,8 @@ pub(crate) fn exception(error: &Error) -> PyErr {
         | Error::UnknownMetric { .. }
         | Error::WrongDimension { .. }
         | Error::MaskedSurface
+        | Error::SkeletonShape { .. }
+        | Error::SkeletonOutside { .. }
         | Error::InvalidConnectivity { .. }
         | Error::ImageRank { .. }
         | Error::GridMismatch { .. }

@@ -1,6 +1,7 @@
 //! The one call that measures.
 
-use exacta_core::{Batch, Cpu, InputFormat, LabelSpec, Level, Spacing};
+use exacta_components::CpuComponents;
+use exacta_core::{Batch, Cpu, InputFormat, LabelSpec, Labels, Level, Side, Spacing, Stages};
 use exacta_metrics::{MetricSet, OptionValue, Options};
 use exacta_surface::CpuSurface;
 use ndarray::Array2;
@@ -21,7 +22,7 @@ pub(crate) fn simd_level() -> &'static str {
 /// One `(B, K)` array for each metric asked for, from one read of the labels.
 #[pyfunction]
 #[pyo3(signature = (pred, target, metrics, *, input_format, num_classes, include_background, ignore_index=None, mask=None,
-                    spacing=None, pred_half=None, target_half=None, threads=1))]
+                    spacing=None, pred_half=None, target_half=None, pred_skeleton=None, target_skeleton=None, threads=1))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub(crate) fn evaluate<'py>(
     py: Python<'py>,
@@ -36,6 +37,8 @@ pub(crate) fn evaluate<'py>(
     spacing: Option<PyReadonlyArray2<'py, f64>>,
     pred_half: Option<&str>,
     target_half: Option<&str>,
+    pred_skeleton: Option<&Bound<'py, PyUntypedArray>>,
+    target_skeleton: Option<&Bound<'py, PyUntypedArray>>,
     threads: usize,
 ) -> PyResult<Vec<Bound<'py, PyArray2<f64>>>> {
     let metrics = metric_set(&metrics)?;
@@ -43,7 +46,12 @@ pub(crate) fn evaluate<'py>(
     let spec = LabelSpec { format, num_classes, include_background, ignore_index };
     let (pred, target) = (Held::new(pred, pred_half)?, Held::new(target, target_half)?);
     let mask = mask.map(|mask| Held::new(mask, None)).transpose()?;
+    let mut skeletons = Vec::new();
+    for (side, array) in [(Side::Pred, pred_skeleton), (Side::Target, target_skeleton)] {
+        skeletons.extend(array.map(|array| Held::new(array, None).map(|array| (side, array))).transpose()?);
+    }
     let (pred, target, mask) = (pred.labels(), target.labels(), mask.as_ref().map(Held::labels));
+    let skeletons: Vec<(Side, Labels<'_>)> = skeletons.iter().map(|(side, array)| (*side, array.labels())).collect();
     let spacings: Option<Vec<Spacing>> = spacing
         .map(|spacing| {
             let rows = spacing.as_array();
@@ -54,8 +62,12 @@ pub(crate) fn evaluate<'py>(
     let values = py
         .detach(|| {
             let cpu = Cpu { level: Level::new(), threads: pool::threads(threads) };
-            let batch = Batch::new(pred, target, spec, mask)?;
-            exacta_metrics::evaluate(&CpuSurface { cpu }, &batch, spacings.as_deref(), &metrics)
+            let mut batch = Batch::new(pred, target, spec, mask)?;
+            for (side, skeleton) in skeletons {
+                batch = batch.with_skeleton(side, skeleton)?;
+            }
+            let stages = Stages { surfaces: CpuSurface { cpu: cpu.clone() }, skeletons: CpuComponents { cpu } };
+            exacta_metrics::evaluate(&stages, &batch, spacings.as_deref(), &metrics)
         })
         .map_err(|error| exception(&error))?;
     Ok(values

@@ -32,5 +32,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scores::rank_histograms, module)?)?;
     module.add_function(wrap_pyfunction!(scores::histogram_curve, module)?)?;
     module.add_function(wrap_pyfunction!(scores::selected_scores, module)?)?;
+    module.add_function(wrap_pyfunction!(components::skeletonize, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::simd_level, module)?)
 }

@@ -261,7 +261,7 @@ def test_swapping_the_arrays(seed):
     for info in _native.METRICS:
         if not info["symmetric"]:
             continue
-        extra = {} if info["family"] == "overlap" else {"spacing": spacing}
+        extra = {} if info["family"] in ("overlap", "topology") else {"spacing": spacing}
         extra |= {"tolerance": 1.0} if info["name"] == "nsd" else {}
         function = getattr(functional, info["name"])
         if (("area" in info["name"]) and ndim == 3) or (info["name"].endswith("_volume") and ndim == 2):
@@ -278,18 +278,20 @@ def test_swapping_the_arrays(seed):
 def test_the_registry_and_the_functions_have_the_same_options():
     assert [info["name"] for info in _native.METRICS if not hasattr(functional, info["name"])] == []
     names = {info["name"] for info in _native.METRICS + _native.SCORE_METRICS}
-    records = {"RankingCurve", "RankingResult", "ReliabilityDiagram", "evaluate", "reliability_diagram", "voxel_ranking"}
+    records = {"RankingCurve", "RankingResult", "ReliabilityDiagram", "evaluate", "reliability_diagram"}
+    records |= {"skeletonize", "voxel_ranking"}
     assert set(functional.__all__) - records == names
     common = {"pred", "target", "input_format", "num_classes", "include_background", "ignore_index", "mask"}
     for info in _native.METRICS:
         parameters = inspect.signature(getattr(functional, info["name"])).parameters
-        own = {name: p for name, p in parameters.items() if name not in common | {"spacing", "backend"}}
+        common |= {"spacing", "backend", "pred_skeleton", "target_skeleton"}
+        own = {name: p for name, p in parameters.items() if name not in common}
         assert set(own) == set(info["options"]), info["name"]
         for name, default in info["options"].items():
             if own[name].default is not inspect.Parameter.empty:
                 np.testing.assert_equal(own[name].default, default)
-        assert ("spacing" in parameters) == (info["family"] != "overlap")
-        assert ("mask" in parameters) == (info["family"] != "surface")
+        assert ("spacing" in parameters) == (info["family"] in ("size", "surface"))
+        assert ("mask" in parameters) == (info["family"] in ("overlap", "size"))
 
 
 def test_evaluate_equals_the_functions_in_one_native_call(monkeypatch):
@@ -311,6 +313,7 @@ def test_evaluate_equals_the_functions_in_one_native_call(monkeypatch):
         "relative_volume_difference": {"absolute": True, "zero_division": -1},
         "hd95": {"one_empty": 5},
         "area_error": {"absolute": True},
+        "cldice": {"both_empty": 1.0},
         "specificity": {},
     }
     results = evaluate(*A, num_classes=3, spacing=(1, 2), metrics=metrics)

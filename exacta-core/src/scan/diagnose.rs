@@ -71,11 +71,7 @@ fn diagnose_one_hot(batch: &Batch<'_>) -> Error {
             let mut found = None;
             image.for_each(&mut |i, value| {
                 if keep[i] != 0 && found.is_none() && !matches!(value, Value::Whole(0 | 1)) {
-                    found = Some(match value {
-                        #[expect(clippy::cast_precision_loss, reason = "a number in a message")]
-                        Value::Whole(value) => value as f64,
-                        Value::Fractional(value) => value,
-                    });
+                    found = Some(value.as_f64());
                 }
             });
             if let Some(value) = found {

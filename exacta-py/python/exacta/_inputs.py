@@ -68,6 +68,7 @@ class Inputs:
         self,
         metrics: list[tuple[str, Options]],
         spacing: npt.NDArray[np.float64] | None = None,
+        skeletons: dict[str, npt.NDArray[Any]] | None = None,
     ) -> list[Any]:
         """Return one (B, K) array per metric, in the library and on the device of `pred`; the voxels are read once."""
         results: list[npt.NDArray[np.float64]]
@@ -82,6 +83,7 @@ class Inputs:
                 pred_half=self._pred.half,
                 target_half=self._target.half,
                 threads=get_num_threads(),
+                **(skeletons or {}),
                 **self._arguments,
             )
         from_host = self._library.from_host
@@ -95,6 +97,23 @@ class Inputs:
     ) -> Any:
         """Return the (B, K) array of one metric."""
         return self.measure([(name, options)], spacing)[0]
+
+    def skeletons(self, **given: Any) -> dict[str, npt.NDArray[Any]]:
+        """Check skeletons that the caller knows already, but for their values; those that are None are left out."""
+        expected = (self.batch, self.columns, *self.shape[len(self.shape) - self.ndim :])
+        found = {}
+        for argument, skeleton in given.items():
+            if skeleton is None:
+                continue
+            host = library_of(skeleton).to_host(skeleton, argument)
+            if host.array.shape != expected:
+                raise ExactaValueError(
+                    f"{argument} must have shape {expected}, a channel for each reported class; got {host.array.shape}"
+                )
+            if host.device != self._pred.device:
+                raise ExactaValueError(f"{argument} must be on {_device(self._pred)}, as pred; got {_device(host)}")
+            found[argument] = _real_channels(_widened(host), None, argument).array
+        return found
 
     def require_channels(self) -> None:
         """Refuse one-hot arrays without channels, which have no surface; counts of them are empty arrays."""
@@ -215,16 +234,21 @@ def _check_ignore_index(value: Any, input_format: str) -> int:
 
 def _labels(host: Host, argument: str) -> Host:
     """Label maps: whole numbers, in a floating dtype too; the kernels refuse fractions where they count."""
-    if host.half is not None:
-        bits = host.array
-        if host.half == "float16":
-            return Host(bits.view(np.float16).astype(np.float32), None, host.device)
-        return Host((bits.astype(np.uint32) << 16).view(np.float32), None, host.device)
+    host = _widened(host)
     if host.array.dtype.kind == "c":
         raise ExactaTypeError(
             f"{argument} must hold integer labels; got dtype {host.array.dtype}; pass {argument}.real"
         )
     return host
+
+
+def _widened(host: Host) -> Host:
+    """16-bit floats, which are held as their bits, as float32; other arrays as they are."""
+    if host.half is None:
+        return host
+    if host.half == "float16":
+        return Host(host.array.view(np.float16).astype(np.float32), None, host.device)
+    return Host((host.array.astype(np.uint32) << 16).view(np.float32), None, host.device)
 
 
 def _real_channels(host: Host, mask: npt.NDArray[np.bool_] | None, argument: str) -> Host:

@@ -22,6 +22,7 @@ __all__ = [
     "selected_scores",
     "signed_distance",
     "simd_level",
+    "skeletonize",
 ]
 
 __version__: str
@@ -29,7 +30,7 @@ __version__: str
 @type_check_only
 class MetricInfo(TypedDict):
     name: str
-    family: Literal["overlap", "size", "surface", "probability", "ranking"]
+    family: Literal["overlap", "size", "surface", "topology", "probability", "ranking"]
     unit: str
     better: Literal["higher", "lower", "near zero", "none"]
     options: dict[str, float | bool | str | None]
@@ -117,6 +118,15 @@ def component_statistics(
     half: str | None = None,
     threads: int = 1,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.int64]]: ...
+def skeletonize(
+    mask: npt.NDArray[Any],
+    out: npt.NDArray[np.uint8],
+    *,
+    thinning: str,
+    half: str | None = None,
+    zeroed: bool = False,
+    threads: int = 1,
+) -> list[int]: ...
 def evaluate(
     pred: npt.NDArray[Any],
     target: npt.NDArray[Any],
@@ -130,5 +140,7 @@ def evaluate(
     spacing: npt.NDArray[np.float64] | None = None,
     pred_half: str | None = None,
     target_half: str | None = None,
+    pred_skeleton: npt.NDArray[Any] | None = None,
+    target_skeleton: npt.NDArray[Any] | None = None,
     threads: int = 1,
 ) -> list[npt.NDArray[np.float64]]: ...

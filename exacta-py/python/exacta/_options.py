@@ -24,6 +24,7 @@ __all__ = [
     "InputFormat",
     "Options",
     "Surface",
+    "Thinning",
     "VolumeUnit",
     "check_backend",
     "check_choice",
@@ -32,6 +33,7 @@ __all__ = [
     "check_percentile",
     "check_spacing",
     "check_surface",
+    "check_thinning",
     "check_tolerance",
     "check_unit",
 ]
@@ -40,6 +42,7 @@ InputFormat = Literal["index", "one-hot"]
 Convention = Literal["taha", "itk"]
 Combine = Literal["max", "mean", "pooled"]
 Surface = Literal["voxels", "surfels", "mesh"]
+Thinning = Literal["lee", "keep-components"]
 Backend = Literal["auto", "native"]
 AreaUnit = Literal["mm2", "cm2"]
 VolumeUnit = Literal["mm3", "ml"]
@@ -69,6 +72,11 @@ def check_surface(value: Any) -> str:
     if surface != "voxels":
         raise ExactaValueError(f'surface must be "voxels", the only one that this version measures; got {surface!r}')
     return surface
+
+
+def check_thinning(value: Any) -> str:
+    """Return the rule by which masks are thinned."""
+    return check_choice("thinning", value, ("lee", "keep-components"))
 
 
 def check_backend(value: Any) -> None:

@@ -51,6 +51,7 @@ from ._results import RankingCurve, RankingResult, ReliabilityDiagram
 from ._similarity import relative_volume_difference, volume_similarity
 from ._size import area_error, predicted_area, predicted_volume, target_area, target_volume, volume_error
 from ._surface import assd, hausdorff_distance, hd95, masd, nsd
+from ._topology import cldice, skeletonize
 
 __all__ = [
     "RankingCurve",
@@ -61,6 +62,7 @@ __all__ = [
     "auroc",
     "average_precision",
     "brier_score",
+    "cldice",
     "dice",
     "evaluate",
     "expected_calibration_error",
@@ -76,6 +78,7 @@ __all__ = [
     "relative_volume_difference",
     "reliability_diagram",
     "sensitivity",
+    "skeletonize",
     "specificity",
     "target_area",
     "target_volume",

@@ -16,6 +16,7 @@ from .._options import (
     check_percentile,
     check_spacing,
     check_surface,
+    check_thinning,
     check_tolerance,
     check_unit,
 )
@@ -47,8 +48,8 @@ def evaluate(
 ) -> dict[str, Any]:
     """Compute several metrics in one pass over the arrays.
 
-    Each value is that of the function of the same name. The voxels are counted once for all metrics, and the surface
-    distances are computed once.
+    Each value is that of the function of the same name. The voxels are counted once for all metrics, and surface
+    distances and skeletons are found once.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ def evaluate(
     backend : {"auto", "native"}, default "auto"
         What computes distances; both are the compiled kernels.
     ignore_index, mask
-        As in `exacta.functional.dice`; not together with a distance.
+        As in `exacta.functional.dice`; not together with a distance or `cldice`.
 
     Returns
     -------
@@ -77,13 +78,13 @@ def evaluate(
     ExactaTypeError
         `metrics` that is neither a sequence nor a mapping, an unknown option; as listed in `exacta.functional`.
     ExactaValueError
-        An empty selection, an unknown or repeated name; `mask` or `ignore_index` with a distance; an area and a volume
-        at once; as listed in `exacta.functional`.
+        An empty selection, an unknown or repeated name; `mask` or `ignore_index` with a distance or `cldice`; an area
+        and a volume at once; as listed in `exacta.functional`.
 
     Notes
     -----
     Order of checks: the selection, `mask` and `ignore_index` with distances, the arrays, options of counts and sizes in
-    the order of `metrics`, then options of distances, `spacing`, `backend`, and last the values of the arrays.
+    the order of `metrics`, then options of distances and `cldice`, `spacing`, `backend`, and last the values of the arrays.
 
     References
     ----------
@@ -100,23 +101,24 @@ def evaluate(
     """
     selected = _select(metrics)
     distances = [name for name in selected if _METRICS[name]["family"] == "surface"]
-    if distances and (mask is not None or ignore_index is not None):
+    whole = [name for name in selected if _METRICS[name]["family"] in ("surface", "topology")]
+    if whole and (mask is not None or ignore_index is not None):
         argument = "mask" if mask is not None else "ignore_index"
         raise ExactaValueError(
-            f"{argument} must be None with {distances[0]}: a surface through removed voxels is not defined; "
-            "ask for the distances in a call of their own"
+            f"{argument} must be None with {whole[0]}: surfaces and skeletons through removed voxels are not defined; "
+            "ask for them in a call of their own"
         )
     inputs = prepare(pred, target, input_format, num_classes, include_background, ignore_index, mask)
     rows: npt.NDArray[np.float64] | None = None
     for name, options in selected.items():
         family = _METRICS[name]["family"]
-        if family != "surface":
+        if name not in whole:
             _check_options(_METRICS[name], options, inputs)
         if family == "size" and rows is None:
             rows = check_spacing(spacing, inputs)
     if distances:
         inputs.require_channels()
-    for name in distances:
+    for name in whole:
         _check_options(_METRICS[name], selected[name], inputs)
     if distances:
         for name in distances:
@@ -174,6 +176,8 @@ def _check_options(info: MetricInfo, options: Options, inputs: Inputs) -> None:
             options[option] = check_percentile(value)
         elif option == "combine":
             options[option] = check_combine(value)
+        elif option == "thinning":
+            options[option] = check_thinning(value)
         elif option == "tolerance":
             if value is None:
                 raise ExactaValueError('metrics["nsd"] must set tolerance, a distance in the unit of spacing; got None')
