@@ -30,6 +30,11 @@ impl Grid {
         Self { size: order.map(length), order, axes }
     }
 
+    /// The grid of a box of these lengths along the walked axes, walked in the same order.
+    pub(crate) const fn resized(&self, size: [usize; 3]) -> Self {
+        Self { size, ..*self }
+    }
+
     /// Lengths along the walked axes: slices, rows, columns.
     pub const fn size(&self) -> [usize; 3] {
         self.size

@@ -108,6 +108,11 @@ impl PackedSlice {
         self.uniform[i]
     }
 
+    /// The label of all voxels of word `i`, where they have one.
+    pub fn uniform_label(&self, i: usize) -> Option<u32> {
+        (self.uniform[i] != MIXED).then_some(self.uniform[i])
+    }
+
     /// The planes' words at `i`.
     #[inline(always)]
     pub(crate) fn word<'a>(&self, i: usize, out: &'a mut [u64; MOST_BITS]) -> LabelWord<'a> {
