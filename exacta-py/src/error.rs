@@ -30,6 +30,9 @@ pub(crate) fn exception(error: &Error) -> PyErr {
         | Error::WrongDimension { .. }
         | Error::MaskedSurface
         | Error::InvalidConnectivity { .. }
+        | Error::DilatedMatching { .. }
+        | Error::InvalidConfidence { .. }
+        | Error::ConfidenceShape { .. }
         | Error::ImageRank { .. }
         | Error::GridMismatch { .. }
         | Error::OutputLength { .. }
