@@ -82,9 +82,9 @@ fn spacings(spacing: Option<&PyReadonlyArray2<'_, f64>>) -> Result<Option<Vec<Sp
     rows.map(|rows| rows.rows().into_iter().map(|row| Spacing::new(&row.to_vec())).collect()).transpose()
 }
 
-fn reports(
+fn reports<'a>(
     threads: usize,
-    (pred, target): (Labels<'_>, Labels<'_>),
+    (pred, target): (Labels<'a>, Labels<'a>),
     layout: &Layout,
     spacings: Option<&[Spacing]>,
     options: &LesionOptions,
@@ -240,8 +240,9 @@ pub(crate) fn detect<'py>(
     let targets = Array2::from_shape_fn((table.cases(), table.classes()), |(case, class)| {
         table.get(case, class).targets.cast_signed()
     });
+    let table: &Table<Detections> = &table;
     let of_class = |class| {
-        let all = || (0..table.cases()).flat_map(move |case| &Table::<Detections>::get(&table, case, class).candidates);
+        let all = || (0..table.cases()).flat_map(move |case| &table.get(case, class).candidates);
         let confidences: Array1<f64> = all().map(|candidate| candidate.confidence).collect();
         let hits: Array1<bool> = all().map(|candidate| candidate.hit).collect();
         (confidences.into_pyarray(py), hits.into_pyarray(py))

@@ -39,11 +39,13 @@ mod distances;
 mod minima;
 #[cfg(feature = "testing")]
 mod naive;
+mod pairs;
 mod shells;
 mod tail;
 mod transform;
 mod words;
 
+use exacta_core::ndarray::ArrayD;
 use exacta_core::stages::{CountStage, Counts, Need, SurfaceDistances, SurfaceStage};
 use exacta_core::{Backend, Batch, Cpu, Error, Result, Spacing, SurfaceKind, Table};
 
@@ -85,6 +87,17 @@ impl SurfaceStage for CpuSurface {
         needs: &[Need],
     ) -> Result<Table<SurfaceDistances>> {
         Ok(distances::distances(&self.cpu, surfaces, spacings, needs))
+    }
+
+    fn distances_of_pairs(
+        &self,
+        count: usize,
+        masks: &(dyn Fn(usize) -> Result<[ArrayD<u8>; 2]> + Sync),
+        kind: SurfaceKind,
+        spacing: &Spacing,
+        need: &Need,
+    ) -> Result<Vec<SurfaceDistances>> {
+        pairs::distances_of_pairs(self, count, masks, kind, spacing, need)
     }
 }
 

@@ -89,6 +89,11 @@ class Inputs:
         return [from_host(result, self._like) for result in results]
 
     @property
+    def device(self) -> tuple[Any, ...] | None:
+        """The device that the arrays came from; None is the CPU."""
+        return self._pred.device
+
+    @property
     def channels(self) -> int:
         """Classes or channels in all; only one-hot arrays may have none."""
         return int(self._arguments["num_classes"])
