@@ -27,6 +27,7 @@
 
 mod bundles;
 mod components;
+mod crop;
 mod forest;
 mod label;
 #[cfg(feature = "testing")]
@@ -35,12 +36,14 @@ mod naive;
 mod naive_skeleton;
 mod neighbourhood;
 mod padded;
+mod reduce;
 mod skeletons;
 mod statistics;
 mod thinning;
 
+use exacta_core::ndarray::{ArrayD, ArrayViewD};
 use exacta_core::stages::{ComponentStage, ComponentTable, Contingency};
-use exacta_core::{Backend, Bits, Connectivity, Cpu, Error, Labels, Result};
+use exacta_core::{Backend, Batch, Bits, Connectivity, Cpu, Error, Labels, Masks, Reduction, Result, Side};
 
 pub use components::Components;
 pub use label::label;
@@ -64,6 +67,25 @@ impl Backend for CpuComponents {
 impl ComponentStage for CpuComponents {
     type Mask = Bits;
     type Components = Components;
+    type Masks = Masks;
+
+    fn masks(&self, batch: &Batch<'_>) -> Result<Masks> {
+        Ok(self.cpu.masks(batch)?.1)
+    }
+
+    fn masks_of(
+        &self,
+        masks: &Masks,
+        case: usize,
+        class: usize,
+        margin: usize,
+    ) -> Result<Option<([Bits; 2], [usize; 3])>> {
+        Ok(masks.joint_region(case, class).map(|region| {
+            let region = region.widened(margin, masks.grid());
+            let bits = Side::BOTH.map(|side| masks.bits(case, class, side, &region));
+            (bits, masks.grid().by_axis(region.low()))
+        }))
+    }
 
     fn mask(&self, image: Labels<'_>, like: Option<&Bits>) -> Result<Bits> {
         match like {
@@ -80,11 +102,35 @@ impl ComponentStage for CpuComponents {
         label(&self.cpu, mask.clone(), connectivity)
     }
 
+    fn shape(&self, components: &Components) -> Vec<usize> {
+        components.mask().grid().shape()
+    }
+
     fn table(&self, components: &Components, within: Option<&Bits>) -> Result<ComponentTable> {
         components.table(&self.cpu, within)
     }
 
     fn contingency(&self, pred: &Components, target: &Components, within: Option<&Bits>) -> Result<Contingency> {
         pred.contingency(&self.cpu, target, within)
+    }
+
+    fn crop(
+        &self,
+        components: &Components,
+        numbers: &[u32],
+        within: Option<&Bits>,
+        low: [usize; 3],
+        high: [usize; 3],
+    ) -> Result<ArrayD<u8>> {
+        components.crop(numbers, within, low, high)
+    }
+
+    fn reduce<T: Copy + Into<f64> + Sync>(
+        &self,
+        components: &Components,
+        values: &ArrayViewD<'_, T>,
+        reduction: Reduction,
+    ) -> Result<Vec<f64>> {
+        components.reduce(&self.cpu, values, reduction)
     }
 }

@@ -8,7 +8,7 @@ use exacta_core::{Bits, Cpu, Error, Result};
 use crate::components::Components;
 
 /// Refuses masks of another shape, or kept in another order.
-fn same_grid(first: &Bits, second: &Bits) -> Result<()> {
+pub(crate) fn same_grid(first: &Bits, second: &Bits) -> Result<()> {
     let (first, second) = (first.grid(), second.grid());
     if first.shape() != second.shape() {
         return Err(Error::ShapeMismatch { pred: first.shape(), target: second.shape() });
@@ -141,7 +141,7 @@ impl Components {
 
 /// The words of a row of the mask that lie `within`.
 #[inline(always)]
-fn masked<'a>(mask: &'a Bits, at: usize, within: Option<&Bits>, buffer: &'a mut [u64]) -> &'a [u64] {
+pub(crate) fn masked<'a>(mask: &'a Bits, at: usize, within: Option<&Bits>, buffer: &'a mut [u64]) -> &'a [u64] {
     let words = mask.row_at(at);
     let Some(within) = within else {
         return words;

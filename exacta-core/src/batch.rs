@@ -95,6 +95,11 @@ impl<'a> Batch<'a> {
         &self.grid
     }
 
+    /// Shape of the arrays, batch and channels included.
+    pub fn shape(&self) -> &[usize] {
+        self.pred.shape()
+    }
+
     /// Number of cases.
     pub fn cases(&self) -> usize {
         self.cases

@@ -1,5 +1,7 @@
 //! Stages of several crates as one.
 
+use ndarray::ArrayD;
+
 use crate::stages::{CountStage, Counts, Need, SkeletonCounts, SkeletonStage, SurfaceDistances, SurfaceStage};
 use crate::{Backend, Batch, Spacing, SurfaceKind, Table, Thinning};
 
@@ -38,6 +40,17 @@ impl<A: SurfaceStage, B> SurfaceStage for Stages<A, B> {
         needs: &[Need],
     ) -> Result<Table<SurfaceDistances>, A::Error> {
         self.surfaces.distances(surfaces, spacings, needs)
+    }
+
+    fn distances_of_pairs(
+        &self,
+        count: usize,
+        masks: &(dyn Fn(usize) -> Result<[ArrayD<u8>; 2], A::Error> + Sync),
+        kind: SurfaceKind,
+        spacing: &Spacing,
+        need: &Need,
+    ) -> Result<Vec<SurfaceDistances>, A::Error> {
+        self.surfaces.distances_of_pairs(count, masks, kind, spacing, need)
     }
 }
 

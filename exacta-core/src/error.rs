@@ -207,6 +207,28 @@ pub enum Error {
         /// Number of axes of the image.
         axes: usize,
     },
+    /// Only lesions that match by any overlap may grow before they are matched.
+    #[error("dilation must be 0 with matching={matching:?}, it is part of matching=\"overlap\"; got {value}")]
+    DilatedMatching {
+        /// The number of steps that came.
+        value: usize,
+        /// The matching that came with it.
+        matching: &'static str,
+    },
+    /// A confidence that is not a number within `[0, 1]`.
+    #[error("confidence must lie in [0, 1]; found {value}: pass probabilities, not logits")]
+    InvalidConfidence {
+        /// The first offending value.
+        value: f64,
+    },
+    /// A confidence map of another shape than the prediction.
+    #[error("confidence must have the shape of pred, {expected:?}; got {found:?}")]
+    ConfidenceShape {
+        /// Shape of the prediction.
+        expected: Vec<usize>,
+        /// The shape that came.
+        found: Vec<usize>,
+    },
     /// A single image with no axis, or with more than three.
     #[error("mask must have 1 to 3 axes, no batch and no channel; got shape {shape:?}")]
     ImageRank {

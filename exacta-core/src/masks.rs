@@ -61,6 +61,14 @@ impl Region {
         Self { ranges: [a, b, c] }
     }
 
+    /// The box with `margin` voxels more on every side, within the image.
+    pub fn widened(self, margin: usize, grid: &Grid) -> Self {
+        let size = grid.size();
+        let [a, b, c] = self.ranges;
+        let widen = |range: Range<usize>, n: usize| range.start.saturating_sub(margin)..(range.end + margin).min(n);
+        Self { ranges: [widen(a, size[0]), widen(b, size[1]), widen(c, size[2])] }
+    }
+
     /// First indices.
     pub fn low(&self) -> [usize; 3] {
         self.ranges.each_ref().map(|range| range.start)

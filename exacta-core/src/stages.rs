@@ -3,11 +3,13 @@
 //! A stage reads voxels and knows no metric; a formula reads records and sees no voxel. Each backend implements the
 //! same stages, so Dice and HD95 exist once whatever the device.
 
+use ndarray::{ArrayD, ArrayViewD, Axis};
+
 pub use crate::scores::stage::{
     RankNeed, RankStep, RankSums, RankTable, Reliability, ReliabilityBin, ScoreStage, ScoreSums, Selected,
     SelectedScores, Term,
 };
-use crate::{Backend, Batch, Connectivity, Labels, Spacing, SurfaceKind, Table, Thinning};
+use crate::{Backend, Batch, Connectivity, LabelSpec, Labels, Reduction, Spacing, SurfaceKind, Table, Thinning};
 
 /// The four counts of one case and class, over the voxels that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -195,6 +197,40 @@ pub trait SurfaceStage: Backend {
         spacings: &[Spacing],
         needs: &[Need],
     ) -> Result<Table<SurfaceDistances>, Self::Error>;
+
+    /// Distances between the surfaces of `count` pairs of small masks, each pair in a box of its own, outside of which there is nothing.
+    /// `masks(i)` makes pair `i`: prediction and reference of one shape, two or three axes, 1 or 0 each.
+    ///
+    /// # Errors
+    /// As [`Self::surfaces`], and those of `masks`.
+    fn distances_of_pairs(
+        &self,
+        count: usize,
+        masks: &(dyn Fn(usize) -> Result<[ArrayD<u8>; 2], Self::Error> + Sync),
+        kind: SurfaceKind,
+        spacing: &Spacing,
+        need: &Need,
+    ) -> Result<Vec<SurfaceDistances>, Self::Error> {
+        (0..count).map(|i| distances_of_pair(self, masks(i)?, kind, spacing, need)).collect()
+    }
+}
+
+/// Distances between the surfaces of two masks: a batch of one case and channel.
+///
+/// # Errors
+/// As [`SurfaceStage::surfaces`].
+pub fn distances_of_pair<S: SurfaceStage + ?Sized>(
+    stage: &S,
+    masks: [ArrayD<u8>; 2],
+    kind: SurfaceKind,
+    spacing: &Spacing,
+    need: &Need,
+) -> Result<SurfaceDistances, S::Error> {
+    let [pred, target] = masks.map(|mask| mask.insert_axis(Axis(0)).insert_axis(Axis(0)));
+    let batch = Batch::new(pred.view(), target.view(), LabelSpec::one_hot(1), None)?;
+    let (_, surfaces) = stage.surfaces(&batch, kind)?;
+    let distances = stage.distances(&surfaces, &[*spacing], &[*need])?;
+    Ok(distances.into_values().pop().unwrap_or_default())
 }
 
 /// How the skeletons of one case and class lie in the masks.
@@ -274,12 +310,41 @@ pub struct Contingency {
     pub overlaps: Vec<Overlap>,
 }
 
+impl Contingency {
+    /// Number of voxels that a pair shares, in a logarithmic search.
+    pub fn shared(&self, pred: u32, target: u32) -> u64 {
+        let found = self.overlaps.binary_search_by_key(&(pred, target), |overlap| (overlap.pred, overlap.target));
+        found.map_or(0, |at| self.overlaps[at].voxels)
+    }
+}
+
 /// Connected components, and what lesions are judged by. Voxels stay on the backend; tables come back.
 pub trait ComponentStage: Backend {
     /// A mask, as this backend keeps it.
     type Mask;
     /// The components of a mask, as this backend keeps them.
     type Components;
+    /// The masks of all classes of a batch, as this backend keeps them.
+    type Masks;
+
+    /// The masks of all classes of a batch, from one read of the labels.
+    ///
+    /// # Errors
+    /// As [`SurfaceStage::surfaces`].
+    fn masks(&self, batch: &Batch<'_>) -> Result<Self::Masks, Self::Error>;
+
+    /// Prediction and reference of one case and selected class, in the box around both, which is widened by `margin` voxels within the
+    /// image; and where the box begins, along the axes of the image taken as 3-D. Nothing where neither has a voxel.
+    ///
+    /// # Errors
+    /// Those of the backend.
+    fn masks_of(
+        &self,
+        masks: &Self::Masks,
+        case: usize,
+        class: usize,
+        margin: usize,
+    ) -> Result<Option<([Self::Mask; 2], [usize; 3])>, Self::Error>;
 
     /// The voxels of an image of one to three axes that are not 0. With `like`, kept so that the two can be compared.
     ///
@@ -299,6 +364,9 @@ pub trait ComponentStage: Backend {
     /// [`crate::Error::InvalidConnectivity`] if the mask has fewer axes; [`crate::Error::TooLarge`].
     fn components(&self, mask: &Self::Mask, connectivity: Connectivity) -> Result<Self::Components, Self::Error>;
 
+    /// Shape of the mask that these are components of.
+    fn shape(&self, components: &Self::Components) -> Vec<usize>;
+
     /// Size, box and index sums of every component; `within`, over the voxels of that mask alone.
     ///
     /// # Errors
@@ -315,4 +383,33 @@ pub trait ComponentStage: Backend {
         target: &Self::Components,
         within: Option<&Self::Mask>,
     ) -> Result<Contingency, Self::Error>;
+
+    /// The voxels of the components `numbers` (ascending) in the box from `low` to `high` (inclusive), 1 or 0 each; `within`, those of
+    /// that mask alone. The array has the axes of the image.
+    ///
+    /// # Errors
+    /// [`crate::Error::ShapeMismatch`], [`crate::Error::GridMismatch`].
+    ///
+    /// # Panics
+    /// If the box reaches beyond the mask.
+    fn crop(
+        &self,
+        components: &Self::Components,
+        numbers: &[u32],
+        within: Option<&Self::Mask>,
+        low: [usize; 3],
+        high: [usize; 3],
+    ) -> Result<ArrayD<u8>, Self::Error>;
+
+    /// One number a component from the `values` of its voxels: the largest, or the mean; the sum of a mean runs in C order of the voxels.
+    /// `values` has the shape of the mask.
+    ///
+    /// # Errors
+    /// [`crate::Error::ShapeMismatch`].
+    fn reduce<T: Copy + Into<f64> + Sync>(
+        &self,
+        components: &Self::Components,
+        values: &ArrayViewD<'_, T>,
+        reduction: Reduction,
+    ) -> Result<Vec<f64>, Self::Error>;
 }

@@ -32,6 +32,9 @@ pub(crate) fn exception(error: &Error) -> PyErr {
         | Error::SkeletonShape { .. }
         | Error::SkeletonOutside { .. }
         | Error::InvalidConnectivity { .. }
+        | Error::DilatedMatching { .. }
+        | Error::InvalidConfidence { .. }
+        | Error::ConfidenceShape { .. }
         | Error::ImageRank { .. }
         | Error::GridMismatch { .. }
         | Error::OutputLength { .. }

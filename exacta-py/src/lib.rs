@@ -6,6 +6,7 @@ mod components;
 mod edt;
 mod error;
 mod evaluate;
+mod lesions;
 mod pool;
 mod registry;
 mod scores;
@@ -33,5 +34,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scores::histogram_curve, module)?)?;
     module.add_function(wrap_pyfunction!(scores::selected_scores, module)?)?;
     module.add_function(wrap_pyfunction!(components::skeletonize, module)?)?;
+    module.add_function(wrap_pyfunction!(lesions::lesion_scores, module)?)?;
+    module.add_function(wrap_pyfunction!(lesions::brats_regions, module)?)?;
+    module.add_function(wrap_pyfunction!(lesions::detect, module)?)?;
+    module.add_function(wrap_pyfunction!(lesions::detection_curve, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::simd_level, module)?)
 }

@@ -41,6 +41,7 @@ mod minima;
 #[cfg(any(test, feature = "testing"))]
 mod naive;
 mod normals;
+mod pairs;
 mod progress;
 mod search;
 mod shells;
@@ -50,6 +51,7 @@ mod tail;
 mod transform;
 mod words;
 
+use exacta_core::ndarray::ArrayD;
 use exacta_core::stages::{CountStage, Counts, Need, SurfaceDistances, SurfaceStage};
 use exacta_core::{Backend, Batch, Cpu, Error, Result, Spacing, SurfaceKind, Table};
 
@@ -108,6 +110,17 @@ impl SurfaceStage for CpuSurface {
             Surfaces::Voxels(voxels) => Ok(distances::distances(&self.cpu, voxels, spacings, needs)),
             Surfaces::Surfels(cells) => Ok(distances::distances(&self.cpu, cells, spacings, needs)),
         }
+    }
+
+    fn distances_of_pairs(
+        &self,
+        count: usize,
+        masks: &(dyn Fn(usize) -> Result<[ArrayD<u8>; 2]> + Sync),
+        kind: SurfaceKind,
+        spacing: &Spacing,
+        need: &Need,
+    ) -> Result<Vec<SurfaceDistances>> {
+        pairs::distances_of_pairs(self, count, masks, kind, spacing, need)
     }
 }
 

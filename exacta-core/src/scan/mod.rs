@@ -8,7 +8,9 @@ mod counts;
 mod diagnose;
 mod packed;
 mod planes;
+mod regions;
 mod tally;
 
 pub use packed::PackedSlice;
 pub use planes::{SliceVisitor, Visited, Window, scan_planes};
+pub use regions::write_regions;

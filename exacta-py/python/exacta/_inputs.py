@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from ._arrays import Library
+    from ._native import Layout
     from ._options import Options
 
 __all__ = ["Inputs", "prepare"]
@@ -88,6 +89,31 @@ class Inputs:
             )
         from_host = self._library.from_host
         return [from_host(result, self._like) for result in results]
+
+    @property
+    def device(self) -> tuple[Any, ...] | None:
+        """The device that the arrays came from; None is the CPU."""
+        return self._pred.device
+
+    @property
+    def channels(self) -> int:
+        """Classes or channels in all; only one-hot arrays may have none."""
+        return int(self._arguments["num_classes"])
+
+    def native(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Layout]:
+        """Return the two arrays and how they are laid out, as the kernels of lesions take them."""
+        layout: Layout = {
+            "input_format": self._arguments["input_format"],
+            "num_classes": self._arguments["num_classes"],
+            "include_background": self._arguments["include_background"],
+            "pred_half": self._pred.half,
+            "target_half": self._target.half,
+        }
+        return self._pred.array, self._target.array, layout
+
+    def returned(self, result: npt.NDArray[Any]) -> Any:
+        """Return a result in the library and on the device of `pred`."""
+        return self._library.from_host(result, self._like)
 
     def measure_one(
         self,

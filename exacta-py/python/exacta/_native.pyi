@@ -7,13 +7,17 @@ __all__ = [
     "METRICS",
     "SCORE_METRICS",
     "__version__",
+    "brats_regions",
     "component_statistics",
+    "detect",
+    "detection_curve",
     "distance_transform",
     "evaluate",
     "evaluate_scores",
     "filter_components",
     "histogram_curve",
     "label_components",
+    "lesion_scores",
     "nearest",
     "rank_curves",
     "rank_histograms",
@@ -64,6 +68,68 @@ def rank_curves(scored: Scored, *, first: int = 0) -> list[_Curve]: ...
 def rank_histograms(scored: Scored, *, bins: int, first: int = 0) -> npt.NDArray[np.int64]: ...
 def histogram_curve(histogram: npt.NDArray[np.int64]) -> _Curve: ...
 def selected_scores(scored: Scored, *, first: int = 0) -> list[tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]]: ...
+
+@type_check_only
+class Layout(TypedDict):
+    input_format: str
+    num_classes: int
+    include_background: bool
+    pred_half: str | None
+    target_half: str | None
+
+@type_check_only
+class LesionChoices(TypedDict):
+    matching: str
+    score: str
+    threshold: float
+    strict: bool
+    connectivity: int
+    dilation: int
+    dilation_connectivity: int
+    min_target_volume: float
+    surface: str
+    missed_distance: float
+    both_empty: float
+    both_empty_distance: float
+
+def brats_regions(
+    labels: npt.NDArray[Any], out: npt.NDArray[np.uint8], *, half: str | None = None, threads: int = 1
+) -> list[int]: ...
+def lesion_scores(
+    pred: npt.NDArray[Any],
+    target: npt.NDArray[Any],
+    layout: Layout,
+    choices: LesionChoices | str,
+    *,
+    spacing: npt.NDArray[np.float64] | None = None,
+    rows: bool = False,
+    threads: int = 1,
+) -> tuple[
+    list[npt.NDArray[np.float64]],
+    tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.int64], npt.NDArray[np.int64]] | None,
+]: ...
+def detect(
+    pred: npt.NDArray[Any],
+    target: npt.NDArray[Any],
+    confidence: npt.NDArray[Any],
+    layout: Layout,
+    *,
+    connectivity: int,
+    iou_threshold: float,
+    reduction: str,
+    threads: int = 1,
+) -> tuple[list[tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]], npt.NDArray[np.int64]]: ...
+def detection_curve(
+    confidences: npt.NDArray[np.float64], hits: npt.NDArray[np.bool_], targets: int, cases: int
+) -> tuple[
+    npt.NDArray[np.float64],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.float64],
+    npt.NDArray[np.float64],
+    npt.NDArray[np.float64],
+    float,
+]: ...
 
 def distance_transform(
     mask: npt.NDArray[Any],
