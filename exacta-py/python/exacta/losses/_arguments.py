@@ -25,6 +25,7 @@ __all__ = [
     "check_format",
     "check_ignore_index",
     "check_number",
+    "check_smooth",
     "one_of",
 ]
 
@@ -69,6 +70,17 @@ def check_number(
     if most < math.inf:
         rule += f" and {'below' if below else 'at most'} {most:g}"
     raise ExactaValueError(f"{name} must be finite, {rule}; got {shown(value)}")
+
+
+def check_smooth(value: Any) -> float | tuple[float, float]:
+    """Return the smoothing of a ratio: one number, or one for the numerator and one for the denominator."""
+    if isinstance(value, (tuple, list)):
+        if len(value) != 2:
+            raise ExactaValueError(
+                f"smooth must be one number, or one for numerator and one for denominator; got {shown(value)}"
+            )
+        return check_number("smooth", value[0]), check_number("smooth", value[1])
+    return check_number("smooth", value)
 
 
 def check_flag(name: str, value: Any) -> bool:

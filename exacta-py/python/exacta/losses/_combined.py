@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from torch import nn
-
 from ._arguments import check_class_weight, check_coefficients, one_of
 from ._focal import FocalLoss
 from ._fused import Options, evaluate, warn_single_channel
+from ._module import Configured
 from ._overlap import DiceLoss, GeneralizedDiceLoss
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ class _Delegate:
         setattr(getattr(instance, self.module), self.name, value)
 
 
-class DiceCELoss(nn.Module):
+class DiceCELoss(Configured):
     r"""Dice loss plus cross-entropy, of one pass over the logits.
 
     ``lambda_dice Dice + lambda_ce CE``, with `DiceLoss` and, over all channels, the cross-entropy. With softmax and
@@ -91,6 +90,8 @@ class DiceCELoss(nn.Module):
     smooth = _Delegate()
     ignore_index = _Delegate()
     backend = _Delegate()
+    _exported = ("lambda_dice", "lambda_ce")
+    _kernel = "dice_ce"
     _point_factor = "lambda_ce"
 
     def __init__(
@@ -101,7 +102,7 @@ class DiceCELoss(nn.Module):
         include_background: bool = True,
         batch_dice: bool = False,
         distributed: bool = False,
-        smooth: float = 1e-5,
+        smooth: float | tuple[float, float] = 1e-5,
         lambda_dice: float = 1.0,
         lambda_ce: float = 1.0,
         class_weight: Any = None,
@@ -139,7 +140,12 @@ class DiceCELoss(nn.Module):
     def forward(self, input: Tensor, target: Tensor, *, mask: Tensor | None = None) -> Tensor:  # noqa: A002
         """Return the loss of logits (B, C, *spatial) and a target, over the voxels where `mask` is True."""
         warn_single_channel(self.activation, input)
-        return evaluate(self._options(), input, target, mask, point_weight=self.class_weight)
+        return evaluate(
+            self._kernel, self._all_settings(), self._options(), input, target, mask, point_weight=self.class_weight
+        )
+
+    def _all_settings(self) -> str:
+        return f"{self.dice._settings}\n{self._settings}"
 
 
 class GeneralizedDiceCELoss(DiceCELoss):
@@ -178,6 +184,8 @@ class GeneralizedDiceCELoss(DiceCELoss):
     1.19315
     """
 
+    _kernel = "generalized_dice_ce"
+
     def __init__(
         self,
         *,
@@ -186,7 +194,7 @@ class GeneralizedDiceCELoss(DiceCELoss):
         include_background: bool = True,
         batch_dice: bool = False,
         distributed: bool = False,
-        smooth: float = 1e-5,
+        smooth: float | tuple[float, float] = 1e-5,
         lambda_dice: float = 1.0,
         lambda_ce: float = 1.0,
         class_weight: Any = None,
@@ -266,6 +274,7 @@ class DiceFocalLoss(DiceCELoss):
     0.67329
     """
 
+    _kernel = "dice_focal"
     gamma = _Delegate("focal")
     alpha = _Delegate("focal")
     _point_factor = "lambda_focal"
@@ -278,7 +287,7 @@ class DiceFocalLoss(DiceCELoss):
         include_background: bool = True,
         batch_dice: bool = False,
         distributed: bool = False,
-        smooth: float = 1e-5,
+        smooth: float | tuple[float, float] = 1e-5,
         lambda_dice: float = 1.0,
         lambda_focal: float = 1.0,
         gamma: float = 2.0,
@@ -320,6 +329,10 @@ class DiceFocalLoss(DiceCELoss):
     @lambda_focal.setter
     def lambda_focal(self, value: float) -> None:
         self.lambda_ce = value
+
+    def _all_settings(self) -> str:
+        factors = self._settings.replace("lambda_ce", "lambda_focal")
+        return f"{self.dice._settings}\n{self.focal._settings}\n{factors}"
 
     def _options(self) -> Options:
         options = super()._options()

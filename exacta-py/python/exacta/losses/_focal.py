@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from torch import nn
-
 from ._arguments import (
     check_alpha,
     check_backend,
@@ -16,6 +14,7 @@ from ._arguments import (
     one_of,
 )
 from ._fused import Options, evaluate, warn_single_channel
+from ._module import Configured
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["FocalLoss"]
 
 
-class FocalLoss(nn.Module):
+class FocalLoss(Configured):
     r"""Focal loss: cross-entropy that fades for voxels that are right already.
 
     With softmax ``sum_c -a_c g_c (1 - p_c)^gamma log p_c``, averaged over voxels. With sigmoid, of each channel,
@@ -80,6 +79,7 @@ class FocalLoss(nn.Module):
     """
 
     class_weight: Tensor | None
+    _exported = ("activation", "target_format", "gamma", "alpha", "ignore_index")
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class FocalLoss(nn.Module):
         self.gamma = check_number("gamma", gamma)
         self.alpha = check_alpha(alpha)
         self.ignore_index = check_ignore_index(ignore_index, labels=target_format == "index")
-        self.distributed = distributed
+        self.distributed = bool(distributed)
         self.register_buffer("class_weight", check_class_weight(class_weight))
 
     def _options(self) -> Options:
@@ -118,4 +118,6 @@ class FocalLoss(nn.Module):
     def forward(self, input: Tensor, target: Tensor, *, mask: Tensor | None = None) -> Tensor:  # noqa: A002
         """Return the loss of logits (B, C, *spatial) and a target, over the voxels where `mask` is True."""
         warn_single_channel(self.activation, input)
-        return evaluate(self._options(), input, target, mask, point_weight=self.class_weight)
+        return evaluate(
+            "focal", self._settings, self._options(), input, target, mask, point_weight=self.class_weight
+        )

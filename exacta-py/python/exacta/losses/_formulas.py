@@ -42,11 +42,11 @@ def overlap_value(statistics: Statistics, options: Options, weight: Tensor | Non
     if options.overlap == "generalized":
         ratios = _generalized(first, second, third, active, options, weight)
         return _over_cases(ratios, active)
-    smooth = options.smooth
+    above, below = smoothing(options)
     if options.overlap == "tversky":
-        over, under = first + smooth, first + options.alpha * second + options.beta * third + smooth
+        over, under = first + above, first + options.alpha * second + options.beta * third + below
     else:
-        over, under = 2 * first + smooth, second + third + smooth
+        over, under = 2 * first + above, second + third + below
     if active is not None:
         over, under = (torch.where(active.unsqueeze(1), part, torch.ones_like(part)) for part in (over, under))
     errors = 1 - over / under
@@ -58,6 +58,11 @@ def overlap_value(statistics: Statistics, options: Options, weight: Tensor | Non
         return _over_cases(errors.mean(1), active)
     weight = weight.to(errors.dtype)
     return _over_cases((errors * weight).sum(1) / _or_one(weight.sum()), active)
+
+
+def smoothing(options: Options) -> tuple[float, float]:
+    """Return what is added to the numerator and the denominator of a ratio."""
+    return options.smooth if isinstance(options.smooth, tuple) else (options.smooth, options.smooth)
 
 
 def _over_cases(values: Tensor, active: Tensor | None) -> Tensor:
@@ -89,8 +94,9 @@ def _generalized(
         weight = torch.where(present, weight, torch.where(present.any(1, keepdim=True), heaviest, alone))
     if class_weight is not None:
         weight = weight * class_weight.to(weight.dtype)
-    over = 2 * (weight * overlap).sum(1) + options.smooth
-    under = (weight * (predicted + volume)).sum(1) + options.smooth
+    above, below = smoothing(options)
+    over = 2 * (weight * overlap).sum(1) + above
+    under = (weight * (predicted + volume)).sum(1) + below
     trivial = (weight == 0).all(1)
     if active is not None:
         trivial = trivial | ~active

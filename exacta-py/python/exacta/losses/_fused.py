@@ -10,7 +10,8 @@ import torch
 from exacta._errors import ExactaValueError
 
 from . import _plain
-from ._prepare import check_input, check_mask, check_target, check_weight_length, prepare
+from ._kernels import Tensors, compute, serves
+from ._prepare import check_input, check_labels, check_mask, check_target, check_weight_length, include, prepare
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -33,7 +34,7 @@ class Options(NamedTuple):
     overlap_factor: float = 1.0
     include_background: bool = True
     batch: bool = False
-    smooth: float = 0.0
+    smooth: float | tuple[float, float] = 0.0
     alpha: float = 0.5
     beta: float = 0.5
     power: float = 1.0
@@ -47,6 +48,8 @@ class Options(NamedTuple):
 
 
 def evaluate(
+    kernel: str,
+    settings: str,
     options: Options,
     input: Any,  # noqa: A002
     target: Any,
@@ -64,18 +67,34 @@ def evaluate(
         raise ExactaValueError(
             f"alpha must be one number or have one value for each of the {input.shape[1]} classes; got {len(alpha)}"
         )
-    check_target(target, input, options.target_format)
-    prepared = prepare(
-        input,
-        target,
-        mask,
-        target_format=options.target_format,
-        ignore_index=options.ignore_index,
-        defer=options.distributed,
+    weight = overlap_weight if point_weight is None else point_weight
+    lacks = "no class weights of this loss" if options.overlap == "generalized" and overlap_weight is not None else ""
+    tensors = Tensors(input, target, mask, None, weight)
+    native = isinstance(target, torch.Tensor) and serves(
+        options.backend, tensors, distributed=options.distributed, without=lacks
     )
+    check_target(target, input, options.target_format)
+
+    def plain(x: Tensor) -> Tensor:
+        prepared = prepare(
+            x,
+            target,
+            mask,
+            target_format=options.target_format,
+            ignore_index=options.ignore_index,
+            defer=options.distributed,
+        )
+        if options.overlap and not options.include_background and x.shape[1] == 1:
+            raise ExactaValueError("include_background=False needs at least two channels; got input with one")
+        return _plain.fused(prepared, options, overlap_weight, point_weight)
+
+    if not native:
+        return plain(input)
+    if options.target_format == "index" and target.is_floating_point():
+        check_labels(target, include(mask, target, options.ignore_index), input.shape[1])
     if options.overlap and not options.include_background and input.shape[1] == 1:
         raise ExactaValueError("include_background=False needs at least two channels; got input with one")
-    return _plain.fused(prepared, options, overlap_weight, point_weight)
+    return compute(kernel, settings, tensors, plain, distributed=options.distributed)
 
 
 def warn_single_channel(activation: str, x: Any) -> None:

@@ -58,3 +58,7 @@ def _distance_maps_fake(mask: Tensor, spacing: list[float], signed: bool) -> Ten
 
 
 maps = define("distance_maps(Tensor mask, float[] spacing, bool signed) -> Tensor", _distance_maps, _distance_maps_fake)
+
+
+def loss_operator(*arguments: Any) -> Any:
+    raise NotImplementedError

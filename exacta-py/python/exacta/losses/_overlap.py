@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from torch import nn
-
 from exacta._errors import ExactaValueError
 
 from ._arguments import (
@@ -16,9 +14,11 @@ from ._arguments import (
     check_format,
     check_ignore_index,
     check_number,
+    check_smooth,
     one_of,
 )
 from ._fused import Options, evaluate, warn_single_channel
+from ._module import Configured
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -26,10 +26,13 @@ if TYPE_CHECKING:
 __all__ = ["DiceLoss", "FocalTverskyLoss", "GeneralizedDiceLoss", "TverskyLoss"]
 
 
-class _OverlapLoss(nn.Module):
+class _OverlapLoss(Configured):
     """Options, checks and the forward pass that all overlap losses share."""
 
     class_weight: Tensor | None
+    _shared = ("activation", "target_format", "include_background", "batch_dice", "smooth", "ignore_index")
+    _exported = _shared
+    _kernel = ""
 
     def __init__(
         self,
@@ -39,7 +42,7 @@ class _OverlapLoss(nn.Module):
         include_background: bool,
         batch_dice: bool,
         distributed: bool,
-        smooth: float,
+        smooth: float | tuple[float, float],
         ignore_index: int | None,
         backend: str,
         class_weight: Any,
@@ -48,14 +51,14 @@ class _OverlapLoss(nn.Module):
         self.activation = one_of("activation", activation, ACTIVATIONS)
         self.backend = check_backend(backend)
         self.target_format = check_format(target_format)
-        self.smooth = check_number("smooth", smooth)
+        self.smooth = check_smooth(smooth)
         if distributed and not batch_dice:
             raise ExactaValueError(
                 "distributed=True needs batch_dice=True: the ratio of a single case does not depend on other processes"
             )
-        self.include_background = include_background
-        self.batch_dice = batch_dice
-        self.distributed = distributed
+        self.include_background = bool(include_background)
+        self.batch_dice = bool(batch_dice)
+        self.distributed = bool(distributed)
         self.ignore_index = check_ignore_index(ignore_index, labels=target_format == "index")
         self.register_buffer("class_weight", check_class_weight(class_weight))
 
@@ -75,7 +78,9 @@ class _OverlapLoss(nn.Module):
     def forward(self, input: Tensor, target: Tensor, *, mask: Tensor | None = None) -> Tensor:  # noqa: A002
         """Return the loss of logits (B, C, *spatial) and a target, over the voxels where `mask` is True."""
         warn_single_channel(self.activation, input)
-        return evaluate(self._options(), input, target, mask, overlap_weight=self.class_weight)
+        return evaluate(
+            self._kernel, self._settings, self._options(), input, target, mask, overlap_weight=self.class_weight
+        )
 
 
 class DiceLoss(_OverlapLoss):
@@ -98,8 +103,9 @@ class DiceLoss(_OverlapLoss):
     distributed : bool, default False
         Whether sums run over all processes of the default group too; needs `batch_dice`. The gradient that each process
         gets is that of the whole batch times the number of processes, which DDP divides by again.
-    smooth : float, default 1e-5
-        Added to numerator and denominator; at least 0. With 0 an absent class without predicted mass is NaN.
+    smooth : float or (float, float), default 1e-5
+        Added to numerator and denominator, or one number for each; at least 0. With 0 an absent class without predicted
+        mass is NaN.
     ignore_index : int or None, default None
         Label whose voxels are left out, of any value; for labels only.
     backend : {"auto", "native", "torch"}, default "auto"
@@ -139,6 +145,9 @@ class DiceLoss(_OverlapLoss):
     0.30303
     """
 
+    _exported = (*_OverlapLoss._shared, "squared_pred")
+    _kernel = "dice"
+
     def __init__(
         self,
         *,
@@ -147,7 +156,7 @@ class DiceLoss(_OverlapLoss):
         include_background: bool = True,
         batch_dice: bool = False,
         distributed: bool = False,
-        smooth: float = 1e-5,
+        smooth: float | tuple[float, float] = 1e-5,
         ignore_index: int | None = None,
         backend: str = "auto",
         squared_pred: bool = False,
@@ -210,6 +219,9 @@ class TverskyLoss(_OverlapLoss):
     0.130435
     """
 
+    _exported = (*_OverlapLoss._shared, "alpha", "beta")
+    _kernel = "tversky"
+
     def __init__(
         self,
         *,
@@ -218,7 +230,7 @@ class TverskyLoss(_OverlapLoss):
         include_background: bool = True,
         batch_dice: bool = False,
         distributed: bool = False,
-        smooth: float = 1e-5,
+        smooth: float | tuple[float, float] = 1e-5,
         ignore_index: int | None = None,
         backend: str = "auto",
         alpha: float = 0.5,
@@ -284,6 +296,9 @@ class FocalTverskyLoss(TverskyLoss):
     0.397559
     """
 
+    _exported = (*TverskyLoss._exported, "gamma")
+    _kernel = "focal_tversky"
+
     def __init__(
         self,
         *,
@@ -292,7 +307,7 @@ class FocalTverskyLoss(TverskyLoss):
         include_background: bool = True,
         batch_dice: bool = False,
         distributed: bool = False,
-        smooth: float = 1e-5,
+        smooth: float | tuple[float, float] = 1e-5,
         ignore_index: int | None = None,
         backend: str = "auto",
         gamma: float = 0.75,
@@ -366,6 +381,9 @@ class GeneralizedDiceLoss(_OverlapLoss):
     0.294118
     """
 
+    _exported = (*_OverlapLoss._shared, "weight_type", "empty_target")
+    _kernel = "generalized_dice"
+
     def __init__(
         self,
         *,
@@ -374,7 +392,7 @@ class GeneralizedDiceLoss(_OverlapLoss):
         include_background: bool = True,
         batch_dice: bool = False,
         distributed: bool = False,
-        smooth: float = 1e-5,
+        smooth: float | tuple[float, float] = 1e-5,
         ignore_index: int | None = None,
         backend: str = "auto",
         weight_type: str = "square",

@@ -12,7 +12,7 @@ from exacta._errors import ExactaRuntimeError
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["check_group", "group_exists", "total", "wide"]
+__all__ = ["check_group", "group_exists", "reduced", "total", "wide"]
 
 
 def wide(x: Tensor) -> Tensor:
@@ -34,7 +34,7 @@ def check_group() -> None:
         )
 
 
-def _reduced(x: Tensor) -> Tensor:
+def reduced(x: Tensor) -> Tensor:
     """Sum over the default group; only NCCL reads device memory."""
     host = x.detach().clone() if distributed.get_backend() == "nccl" else x.detach().to("cpu", copy=True)
     distributed.all_reduce(host)
@@ -46,7 +46,7 @@ class _Total(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
-        return _reduced(x)
+        return reduced(x)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Tensor:
