@@ -9,7 +9,7 @@ from torch import nn
 
 from exacta._errors import ExactaValueError
 
-from ._arguments import ACTIVATIONS, check_format, check_number, one_of
+from ._arguments import ACTIVATIONS, check_backend, check_format, check_number, one_of
 from ._operators import maps
 from ._plain import activate
 from ._prepare import check_input, check_mask, compute_dtype, holds, sanitize
@@ -90,6 +90,8 @@ class BoundaryLoss(nn.Module):
         Labels ``(B, *spatial)`` of integers, or channels of 0 and 1.
     include_background : bool, default False
         Whether channel 0 counts; needed for a single channel.
+    backend : {"auto", "native", "torch"}, default "auto"
+        As in `DiceLoss`.
 
     Returns
     -------
@@ -121,12 +123,18 @@ class BoundaryLoss(nn.Module):
     """
 
     def __init__(
-        self, *, activation: str = "softmax", target_format: str = "index", include_background: bool = False
+        self,
+        *,
+        activation: str = "softmax",
+        target_format: str = "index",
+        include_background: bool = False,
+        backend: str = "auto",
     ) -> None:
         super().__init__()
         self.activation = one_of("activation", activation, ACTIVATIONS)
         self.target_format = check_format(target_format)
-        self.include_background = include_background
+        self.include_background = bool(include_background)
+        self.backend = check_backend(backend)
 
     def forward(
         self,
@@ -183,7 +191,7 @@ class HausdorffDTLoss(BoundaryLoss):
         Power of the distances, above 0.
     threshold : float, default 0.5
         Which p are foreground, in each channel by itself; within (0, 1).
-    activation, target_format, include_background
+    activation, target_format, include_background, backend
         As in `BoundaryLoss`.
 
     Returns
@@ -222,8 +230,11 @@ class HausdorffDTLoss(BoundaryLoss):
         activation: str = "softmax",
         target_format: str = "index",
         include_background: bool = False,
+        backend: str = "auto",
     ) -> None:
-        super().__init__(activation=activation, target_format=target_format, include_background=include_background)
+        super().__init__(
+            activation=activation, target_format=target_format, include_background=include_background, backend=backend
+        )
         self.alpha = check_number("alpha", alpha, above=True)
         self.threshold = check_number("threshold", threshold, most=1.0, above=True, below=True)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from torch import Tensor
 
-__all__ = ["Call", "Tensors", "compute", "serves"]
+__all__ = ["Call", "Tensors", "compute", "run", "serves"]
 
 _PLAIN_TYPES = (torch.Tensor, torch.nn.Parameter)
 _transforms: Callable[[], bool] = getattr(torch._C, "_are_functorch_transforms_active", lambda: False)
@@ -97,6 +97,21 @@ def compute(
         return result
     values, _, _ = forward(call, tensors, distributed)
     return _as_tensor(values, tensors.input)
+
+
+def run(
+    name: str,
+    settings: str,
+    backend: str,
+    tensors: Tensors,
+    plain: Callable[[Tensor], Tensor],
+    *,
+    without: str = "",
+) -> Tensor:
+    """Compute a loss of index targets by its kernel, or by the operators of PyTorch where that cannot be."""
+    if serves(backend, tensors, without=without):
+        return compute(name, settings, tensors, plain)
+    return plain(tensors.input)
 
 
 def host(x: Tensor) -> tuple[npt.NDArray[Any], str | None]:

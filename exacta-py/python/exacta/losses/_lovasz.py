@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import nn
 
 from exacta._errors import ExactaTypeError, ExactaValueError
 
-from ._arguments import check_class_weight, check_flag, check_ignore_index, one_of
+from ._arguments import check_backend, check_class_weight, check_flag, check_ignore_index, one_of
+from ._kernels import Tensors, run
+from ._module import Configured
 from ._prepare import (
     check_input,
     check_mask,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["LovaszHingeLoss", "LovaszSoftmaxLoss"]
 
 
-class LovaszSoftmaxLoss(nn.Module):
+class LovaszSoftmaxLoss(Configured):
     r"""Lovasz-softmax loss: the Lovasz extension of the Jaccard loss of each class.
 
     With errors ``e = |f - p|`` of one class, f its voxels as 0 and 1, sorted by falling size (stably), the class has the
@@ -52,6 +53,8 @@ class LovaszSoftmaxLoss(nn.Module):
         Label whose voxels are left out.
     class_weight : sequence of float, (C,), or None, default None
         Weights of the mean over classes, one for each channel of the input, the background's too.
+    backend : {"auto", "native", "torch"}, default "auto"
+        As in `DiceLoss`.
 
     Returns
     -------
@@ -82,6 +85,7 @@ class LovaszSoftmaxLoss(nn.Module):
     """
 
     class_weight: Tensor | None
+    _exported = ("from_logits", "classes", "per_image", "include_background", "ignore_index")
 
     def __init__(
         self,
@@ -91,13 +95,15 @@ class LovaszSoftmaxLoss(nn.Module):
         per_image: bool = False,
         include_background: bool = True,
         ignore_index: int | None = None,
+        backend: str = "auto",
         class_weight: Any = None,
     ) -> None:
         super().__init__()
-        self.from_logits = from_logits
+        self.backend = check_backend(backend)
+        self.from_logits = bool(from_logits)
         self.classes = one_of("classes", classes, ("present", "all"))
-        self.per_image = per_image
-        self.include_background = include_background
+        self.per_image = bool(per_image)
+        self.include_background = bool(include_background)
         self.ignore_index = check_ignore_index(ignore_index)
         self.register_buffer("class_weight", check_class_weight(class_weight))
 
@@ -107,15 +113,22 @@ class LovaszSoftmaxLoss(nn.Module):
         mask = check_mask(mask, input)
         check_weight_length(self.class_weight, input)
         check_target(target, input, "index")
-        x = prepare(input, target, mask, target_format="index", ignore_index=self.ignore_index)
-        if not self.include_background and input.shape[1] == 1:
-            raise ExactaValueError("include_background=False needs at least two channels; got input with one")
-        value = self._plain(x)
+
+        def plain(z: Tensor) -> Tensor:
+            return self._plain(prepare(z, target, mask, target_format="index", ignore_index=self.ignore_index))
+
+        tensors = Tensors(input, target, mask, None, self.class_weight)
+        return run("lovasz_softmax", self._settings, self.backend, tensors, plain)
+
+    def _plain(self, x: Prepared) -> Tensor:
+        value = self._mean(x)
         if x.invalid is not None:
             value = torch.where(x.invalid, torch.nan, value)
         return value.to(x.logits.dtype)
 
-    def _plain(self, x: Prepared) -> Tensor:
+    def _mean(self, x: Prepared) -> Tensor:
+        if not self.include_background and x.logits.shape[1] == 1:
+            raise ExactaValueError("include_background=False needs at least two channels; got input with one")
         p = torch.softmax(x.logits, 1) if self.from_logits else x.logits
         f, weight = x.target(), self.class_weight
         if not self.include_background:
@@ -163,7 +176,7 @@ def jaccard_rows(errors: Tensor, positive: Tensor, included: Tensor | None) -> T
     return wide(torch.where(counted != 0, terms, 0.0).sum(-1))
 
 
-class LovaszHingeLoss(nn.Module):
+class LovaszHingeLoss(Configured):
     r"""Lovasz hinge loss of binary segmentations.
 
     The sum of `LovaszSoftmaxLoss`, with the hinge ``max(1 - z (2 f - 1), 0)`` of logits z and a target f of 0 and 1 in
@@ -178,6 +191,8 @@ class LovaszHingeLoss(nn.Module):
         Whether each case (and channel) has a loss of its own, instead of the batch as a whole.
     ignore_index : int or None, default None
         Value of the target whose voxels are left out; not for multilabel targets.
+    backend : {"auto", "native", "torch"}, default "auto"
+        As in `DiceLoss`.
 
     Returns
     -------
@@ -207,8 +222,18 @@ class LovaszHingeLoss(nn.Module):
     0.5
     """
 
-    def __init__(self, *, multilabel: bool = False, per_image: bool = True, ignore_index: int | None = None) -> None:
+    _exported = ("multilabel", "per_image", "ignore_index")
+
+    def __init__(
+        self,
+        *,
+        multilabel: bool = False,
+        per_image: bool = True,
+        ignore_index: int | None = None,
+        backend: str = "auto",
+    ) -> None:
         super().__init__()
+        self.backend = check_backend(backend)
         self.multilabel = check_flag("multilabel", multilabel)
         self.per_image = check_flag("per_image", per_image)
         self.ignore_index = check_ignore_index(ignore_index, labels=not self.multilabel)
@@ -225,6 +250,14 @@ class LovaszHingeLoss(nn.Module):
         hit = target if self.multilabel else target.unsqueeze(1)
         included = include(mask, target, self.ignore_index)
         _check_values(input, hit, included)
+        lacks = "no mask for each channel" if mask is not None and mask.shape[1] > 1 else ""
+
+        def plain(z: Tensor) -> Tensor:
+            return self._plain(z, hit, included)
+
+        return run("lovasz_hinge", self._settings, self.backend, Tensors(input, target, mask), plain, without=lacks)
+
+    def _plain(self, input: Tensor, hit: Tensor, included: Tensor | None) -> Tensor:  # noqa: A002
         z = sanitize(input.to(compute_dtype(input)), included)
         positive = hit == 1
         if included is not None:

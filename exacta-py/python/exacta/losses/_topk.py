@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from ._arguments import check_class_weight, check_coefficients, check_ignore_index, check_number
+from ._arguments import check_backend, check_class_weight, check_coefficients, check_ignore_index, check_number
 from ._combined import _Delegate
+from ._kernels import Tensors, run
+from ._module import Configured
 from ._overlap import DiceLoss
 from ._plain import log_probabilities
 from ._prepare import check_input, check_mask, check_target, check_weight_length, prepare
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["DiceTopKCELoss", "TopKCELoss"]
 
 
-class TopKCELoss(nn.Module):
+class TopKCELoss(Configured):
     r"""Softmax cross-entropy of the share of voxels where it is largest.
 
     Mean of the k largest ``-w[y] log p[y]`` among the n voxels of the whole batch, ``k = ceil(fraction n)`` in float64.
@@ -37,6 +39,8 @@ class TopKCELoss(nn.Module):
         Label whose voxels are left out.
     class_weight : sequence of float, (C,), or None, default None
         Weights w, which count in the order of voxels too; the divisor stays k.
+    backend : {"auto", "native", "torch"}, default "auto"
+        As in `DiceLoss`.
 
     Returns
     -------
@@ -67,9 +71,18 @@ class TopKCELoss(nn.Module):
     """
 
     class_weight: Tensor | None
+    _exported = ("fraction", "ignore_index")
 
-    def __init__(self, *, fraction: float = 0.1, ignore_index: int | None = None, class_weight: Any = None) -> None:
+    def __init__(
+        self,
+        *,
+        fraction: float = 0.1,
+        ignore_index: int | None = None,
+        backend: str = "auto",
+        class_weight: Any = None,
+    ) -> None:
         super().__init__()
+        self.backend = check_backend(backend)
         self.fraction = check_number("fraction", fraction, most=1.0, above=True)
         self.ignore_index = check_ignore_index(ignore_index)
         self.register_buffer("class_weight", check_class_weight(class_weight))
@@ -83,8 +96,12 @@ class TopKCELoss(nn.Module):
         mask = check_mask(mask, x)
         check_weight_length(weight, x)
         check_target(target, x, "index")
-        prepared = prepare(x, target, mask, target_format="index", ignore_index=self.ignore_index)
-        return _hardest(prepared, self.fraction, weight)
+
+        def plain(x: Tensor) -> Tensor:
+            prepared = prepare(x, target, mask, target_format="index", ignore_index=self.ignore_index)
+            return _hardest(prepared, self.fraction, weight)
+
+        return run("topk_ce", self._settings, self.backend, Tensors(x, target, mask, None, weight), plain)
 
 
 def _hardest(x: Prepared, fraction: float, weight: Tensor | None) -> Tensor:
@@ -187,7 +204,7 @@ class DiceTopKCELoss(nn.Module):
             backend=backend,
             squared_pred=squared_pred,
         )
-        self.ce = TopKCELoss(fraction=fraction, ignore_index=ignore_index)
+        self.ce = TopKCELoss(fraction=fraction, ignore_index=ignore_index, backend=backend)
         self.register_buffer("class_weight", check_class_weight(class_weight))
 
     def forward(self, input: Tensor, target: Tensor, *, mask: Tensor | None = None) -> Tensor:  # noqa: A002

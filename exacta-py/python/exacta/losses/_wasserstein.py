@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import nn
 
 from exacta._errors import ExactaTypeError, ExactaValueError, shown
 
-from ._arguments import check_ignore_index, check_number, one_of
+from ._arguments import check_backend, check_ignore_index, check_number, one_of
+from ._kernels import Tensors, run
+from ._module import Configured
 from ._prepare import check_input, check_mask, check_target, one_hot, prepare
 from ._sums import wide
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["GeneralizedWassersteinDiceLoss"]
 
 
-class GeneralizedWassersteinDiceLoss(nn.Module):
+class GeneralizedWassersteinDiceLoss(Configured):
     r"""Dice loss whose errors cost what a matrix says for each pair of classes.
 
     With ``d_i = sum_c p_ci M[y_i, c]`` of voxel i, M the matrix over its maximum, ``1 - (2 T + s) / (2 T + R + s)`` for
@@ -41,6 +42,8 @@ class GeneralizedWassersteinDiceLoss(nn.Module):
         Over cases. The mean is over those that have a voxel left, where some can be left out.
     ignore_index : int or None, default None
         Label whose voxels are left out.
+    backend : {"auto", "native", "torch"}, default "auto"
+        As in `DiceLoss`.
 
     Returns
     -------
@@ -72,6 +75,7 @@ class GeneralizedWassersteinDiceLoss(nn.Module):
     """
 
     dist_matrix: Tensor
+    _exported = ("weighting_mode", "smooth", "reduction", "ignore_index")
 
     def __init__(
         self,
@@ -81,6 +85,7 @@ class GeneralizedWassersteinDiceLoss(nn.Module):
         smooth: float = 1e-5,
         reduction: str = "mean",
         ignore_index: int | None = None,
+        backend: str = "auto",
     ) -> None:
         super().__init__()
         self.weighting_mode = one_of("weighting_mode", weighting_mode, ("default", "GDL"))
@@ -89,6 +94,7 @@ class GeneralizedWassersteinDiceLoss(nn.Module):
         self.register_buffer("dist_matrix", _check_matrix(dist_matrix, self.weighting_mode))
         self.num_classes = int(self.dist_matrix.shape[0])
         self.ignore_index = check_ignore_index(ignore_index)
+        self.backend = check_backend(backend)
 
     def forward(self, input: Tensor, target: Tensor, *, mask: Tensor | None = None) -> Tensor:  # noqa: A002
         """Return the loss of logits (B, C, *spatial) and labels (B, *spatial), over the voxels where `mask` is True."""
@@ -100,7 +106,13 @@ class GeneralizedWassersteinDiceLoss(nn.Module):
                 f"input must have one channel for each of the {self.num_classes} classes of dist_matrix; "
                 f"got {input.shape[1]}"
             )
-        return self._plain(prepare(input, target, mask, target_format="index", ignore_index=self.ignore_index))
+
+        def plain(x: Tensor) -> Tensor:
+            return self._plain(prepare(x, target, mask, target_format="index", ignore_index=self.ignore_index))
+
+        # The matrix travels as a tensor, so that it may be on any device and of any dtype.
+        tensors = Tensors(input, target, mask, None, self.dist_matrix.flatten())
+        return run("generalized_wasserstein_dice", self._settings, self.backend, tensors, plain)
 
     def _plain(self, x: Prepared) -> Tensor:
         assert x.labels is not None
