@@ -7,21 +7,35 @@
 
 mod activation;
 mod batch;
+mod cross_entropy;
+mod dice;
 mod exponential;
+mod focal;
+mod generalized_dice;
 mod half;
 mod logits;
 mod loss;
 mod number;
 mod params;
 mod registry;
+mod smooth;
 mod target;
+mod terms;
 mod tile;
+mod tversky;
 mod view;
 
 pub use activation::Activation;
 pub use batch::LossBatch;
+pub use cross_entropy::CrossEntropy;
+pub use dice::Dice;
+pub use focal::Focal;
+pub use generalized_dice::{EmptyTarget, GeneralizedDice, WeightType};
 pub use logits::{Logits, LogitsMut};
 pub use loss::{Forward, Kept, Loss, Pooled, Saved, Statistics};
 pub use params::{Param, Params};
 pub use registry::{LOSSES, loss};
+pub use smooth::Smooth;
 pub use target::Target;
+pub use terms::{Overlap, Pointwise, Terms};
+pub use tversky::Tversky;
