@@ -1,0 +1,41 @@
+//! Training losses of segmentation: the value, and its exact gradient.
+//!
+//! The input is read once for the value and once for the gradient; predictions are recomputed, so nothing of the size of
+//! the volume is kept. Sums are taken over fixed tiles in single (or double) precision and combined in double precision
+//! in a fixed order: the bits depend neither on threads nor on instruction sets nor on strides.
+#![forbid(unsafe_code)]
+
+mod activation;
+mod batch;
+mod cross_entropy;
+mod dice;
+mod exponential;
+mod focal;
+mod generalized_dice;
+mod half;
+mod logits;
+mod loss;
+mod number;
+mod params;
+mod registry;
+mod smooth;
+mod target;
+mod terms;
+mod tile;
+mod tversky;
+mod view;
+
+pub use activation::Activation;
+pub use batch::LossBatch;
+pub use cross_entropy::CrossEntropy;
+pub use dice::Dice;
+pub use focal::Focal;
+pub use generalized_dice::{EmptyTarget, GeneralizedDice, WeightType};
+pub use logits::{Logits, LogitsMut};
+pub use loss::{Forward, Kept, Loss, Pooled, Saved, Statistics};
+pub use params::{Param, Params};
+pub use registry::{LOSSES, loss};
+pub use smooth::Smooth;
+pub use target::Target;
+pub use terms::{Overlap, Pointwise, Terms};
+pub use tversky::Tversky;
