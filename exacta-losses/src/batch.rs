@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use exacta_core::ndarray::{ArrayViewMut2, ArrayViewMut6, ArrayViewMutD, Axis};
+use exacta_core::stages::DistanceStage;
 use exacta_core::{Cpu, Error, Labels, Level, Result};
 
 use crate::logits::{Brain, Codec, Half, LogitViews, Logits, LogitsMut, Plain};
@@ -20,6 +21,7 @@ pub struct LossBatch<'a> {
     target: LabelViews<'a>,
     mask: Option<LabelViews<'a>>,
     map: Option<Logits<'a>>,
+    distances: Option<&'a dyn DistanceStage>,
     one_hot: bool,
     double: bool,
     ignore: Option<i64>,
@@ -66,6 +68,7 @@ impl<'a> LossBatch<'a> {
             target: LabelViews::new(target.labels(), channels)?,
             mask,
             map: None,
+            distances: None,
             one_hot,
             double: input.is_double(),
             ignore: None,
@@ -89,6 +92,23 @@ impl<'a> LossBatch<'a> {
     pub fn with_map(mut self, map: Option<Logits<'a>>) -> Self {
         self.map = map;
         self
+    }
+
+    /// The same with what finds distances, for the losses that need a map which was not given.
+    #[must_use]
+    pub fn with_distances(mut self, stage: &'a dyn DistanceStage) -> Self {
+        self.distances = Some(stage);
+        self
+    }
+
+    /// The same with every voxel counted.
+    pub(crate) fn unmasked(&self) -> Self {
+        Self { mask: None, ignore: None, ..self.clone() }
+    }
+
+    /// What finds distances.
+    pub(crate) fn distances(&self) -> Option<&'a dyn DistanceStage> {
+        self.distances
     }
 
     /// Shape of the input.

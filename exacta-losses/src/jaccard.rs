@@ -28,7 +28,7 @@ pub(crate) struct Row {
 
 /// The Lovász extension of a row of codes ([`Ranked::code`], [`Ranked::NONE`] for what is left out); each code gives way to
 /// the weight `J_k - J_(k-1)` of its voxel ([`Ranked::kept`]). `hidden` counts voxels of the foreground that have no code since
-/// their error is not positive, `passed` all such voxels.
+/// their error is not positive, `passed` all such voxels. A row without foreground gets no weight unless `all` asks for it.
 ///
 /// With G voxels of the foreground and, before rank k, I of them still to come and B of the background behind, the weight is
 /// `1 / (G + B)` of a foreground voxel and `I / ((G + B) (G + B + 1))` of the background: the differences of
@@ -36,7 +36,12 @@ pub(crate) struct Row {
 /// nothing, so background with an error below the smallest of the foreground is not sorted.
 ///
 /// Berman, Triki, Blaschko: The Lovász-softmax loss, 2018, algorithm 1.
-pub(crate) fn extend<F: Ranked>(codes: &mut [F::Code], [hidden, passed]: [u64; 2], buffers: &mut Buffers<F>) -> Row {
+pub(crate) fn extend<F: Ranked>(
+    codes: &mut [F::Code],
+    [hidden, passed]: [u64; 2],
+    all: bool,
+    buffers: &mut Buffers<F>,
+) -> Row {
     let (mut foreground, mut included) = (0u64, 0u64);
     let mut least = F::magnitude(F::NONE);
     for &code in codes.iter() {
@@ -51,6 +56,10 @@ pub(crate) fn extend<F: Ranked>(codes: &mut [F::Code], [hidden, passed]: [u64; 2
     let row = Row { loss: 0.0, foreground: foreground + hidden, included: included + passed };
     if hidden > 0 {
         least = F::Code::default();
+    }
+    if row.foreground == 0 && !all {
+        codes.fill(F::keep(0.0));
+        return row;
     }
     if row.foreground == 0 {
         return Row { loss: largest::<F>(codes), ..row };
@@ -128,7 +137,7 @@ mod tests {
     fn check(errors: &[(f64, bool)]) {
         let (loss, weights) = naive(errors);
         let mut codes: Vec<_> = errors.iter().map(|&(error, side)| error.code(side)).collect();
-        let row = extend::<f64>(&mut codes, [0, 0], &mut Buffers::new());
+        let row = extend::<f64>(&mut codes, [0, 0], true, &mut Buffers::new());
         // Differences of numbers below 1 are off by an ulp of 1 each.
         assert!((row.loss - loss).abs() < 1e-14, "{} {loss}", row.loss);
         for (&code, weight) in codes.iter().zip(weights) {
@@ -160,7 +169,7 @@ mod tests {
         let errors = [(0.5, true), (0.75, false), (0.0, true), (0.0, false), (0.25, false)];
         let (loss, weights) = naive(&errors);
         let mut codes: Vec<_> = errors.iter().map(|&(e, side)| if e > 0.0 { e.code(side) } else { f64::NONE }).collect();
-        let row = extend::<f64>(&mut codes, [1, 2], &mut Buffers::new());
+        let row = extend::<f64>(&mut codes, [1, 2], true, &mut Buffers::new());
         assert!((row.loss - loss).abs() < 1e-15);
         assert_eq!((row.foreground, row.included), (2, 5));
         for i in [0, 1, 4] {

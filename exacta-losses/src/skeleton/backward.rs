@@ -2,7 +2,7 @@
 
 use exacta_core::Level;
 
-use super::forward::{Residue, Trace, index};
+use super::forward::{Residue, index};
 use super::volume::{Shape, Volume, erode};
 use crate::real::Real;
 

@@ -45,6 +45,7 @@ impl Mask {
     }
 
     /// Number of voxels.
+    #[cfg(test)]
     pub(crate) fn count(&self) -> u64 {
         self.words.iter().map(|word| u64::from(word.count_ones())).sum()
     }

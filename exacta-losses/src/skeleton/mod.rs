@@ -13,7 +13,7 @@ mod volume;
 
 pub(crate) use backward::backward;
 pub(crate) use binary::Mask;
-pub(crate) use forward::{Trace, forward};
+pub(crate) use forward::forward;
 pub(crate) use volume::{Shape, Volume};
 
 #[cfg(test)]
