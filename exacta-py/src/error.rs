@@ -33,6 +33,10 @@ pub(crate) fn exception(error: &Error) -> PyErr {
         | Error::ImageRank { .. }
         | Error::GridMismatch { .. }
         | Error::OutputLength { .. }
+        | Error::LossShape { .. }
+        | Error::LossOption { .. }
+        | Error::LossLabel { .. }
+        | Error::LossLabelCount { .. }
         | Error::TooLarge { .. } => ExactaValueError::new_err(message),
         Error::FractionalLabel { .. } | Error::Option { .. } => ExactaTypeError::new_err(message),
         Error::NotResolved { .. } => ExactaRuntimeError::new_err(message),

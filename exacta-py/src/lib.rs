@@ -6,6 +6,7 @@ mod components;
 mod edt;
 mod error;
 mod evaluate;
+mod losses;
 mod pool;
 mod registry;
 
@@ -23,5 +24,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(components::label_components, module)?)?;
     module.add_function(wrap_pyfunction!(components::filter_components, module)?)?;
     module.add_function(wrap_pyfunction!(components::component_statistics, module)?)?;
+    module.add_function(wrap_pyfunction!(losses::loss_forward, module)?)?;
+    module.add_function(wrap_pyfunction!(losses::loss_backward, module)?)?;
+    module.add_function(wrap_pyfunction!(losses::loss_statistics, module)?)?;
+    module.add_function(wrap_pyfunction!(losses::loss_from_statistics, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::simd_level, module)?)
 }
