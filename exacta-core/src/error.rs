@@ -319,6 +319,51 @@ pub enum Error {
         /// The largest number allowed.
         high: usize,
     },
+    /// An argument of a loss with a shape that does not fit.
+    #[error("{argument} must {rule}; got shape {found:?} with input of shape {input:?}")]
+    LossShape {
+        /// The argument.
+        argument: &'static str,
+        /// The rule, in words.
+        rule: &'static str,
+        /// The shape that came.
+        found: Vec<usize>,
+        /// Shape of the input.
+        input: Vec<usize>,
+    },
+    /// An option of a loss with a value that it cannot have.
+    #[error("{argument} must {rule}; got {value}")]
+    LossOption {
+        /// The option.
+        argument: &'static str,
+        /// The rule, in words.
+        rule: String,
+        /// The value that came.
+        value: String,
+    },
+    /// A counted target label of a loss that is no class.
+    #[error(
+        "target labels must be whole numbers in [0, {channels}), the channels of input; found minimum {min} and maximum {max} where \
+         the voxel counts: pass ignore_index or mask for labels that are not to count"
+    )]
+    LossLabel {
+        /// Number of channels.
+        channels: usize,
+        /// Smallest counted label.
+        min: f64,
+        /// Largest counted label.
+        max: f64,
+    },
+    /// The same, known only by its number, from sums over processes.
+    #[error(
+        "target labels must be whole numbers in [0, {channels}), the channels of input; {count} counted voxels of the pooled batch have others"
+    )]
+    LossLabelCount {
+        /// Number of channels.
+        channels: usize,
+        /// Number of voxels.
+        count: f64,
+    },
     /// A size beyond what the records can index.
     #[error("{what} is {value}, more than the {limit} supported")]
     TooLarge {

@@ -25,7 +25,7 @@ pub(crate) enum Held<'py> {
 }
 
 /// Borrows `array`, or explains why it cannot be.
-fn borrow<'py, T: Element>(array: &Bound<'py, PyUntypedArray>) -> PyResult<PyReadonlyArrayDyn<'py, T>> {
+pub(crate) fn borrow<'py, T: Element>(array: &Bound<'py, PyUntypedArray>) -> PyResult<PyReadonlyArrayDyn<'py, T>> {
     let array = array.cast::<PyArrayDyn<T>>()?;
     // A view must be made of whole, aligned elements; the Python side copies those that are not.
     let size = isize::try_from(size_of::<T>()).expect("a number fits");

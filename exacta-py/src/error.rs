@@ -45,6 +45,10 @@ pub(crate) fn exception(error: &Error) -> PyErr {
         | Error::NotProbability { .. }
         | Error::ChannelSum { .. }
         | Error::Bins { .. }
+        | Error::LossShape { .. }
+        | Error::LossOption { .. }
+        | Error::LossLabel { .. }
+        | Error::LossLabelCount { .. }
         | Error::TooLarge { .. } => ExactaValueError::new_err(message),
         Error::FractionalLabel { .. } | Error::Option { .. } | Error::ScoreDtype { .. } => {
             ExactaTypeError::new_err(message)

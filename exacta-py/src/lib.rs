@@ -7,6 +7,7 @@ mod edt;
 mod error;
 mod evaluate;
 mod lesions;
+mod losses;
 mod pool;
 mod registry;
 mod scores;
@@ -38,5 +39,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(lesions::brats_regions, module)?)?;
     module.add_function(wrap_pyfunction!(lesions::detect, module)?)?;
     module.add_function(wrap_pyfunction!(lesions::detection_curve, module)?)?;
+    module.add_function(wrap_pyfunction!(losses::loss_forward, module)?)?;
+    module.add_function(wrap_pyfunction!(losses::loss_backward, module)?)?;
+    module.add_function(wrap_pyfunction!(losses::loss_statistics, module)?)?;
+    module.add_function(wrap_pyfunction!(losses::loss_from_statistics, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::simd_level, module)?)
 }

@@ -1,7 +1,8 @@
 """Exact segmentation metrics for NumPy, PyTorch, JAX and CuPy arrays.
 
 The metrics are in `exacta.functional`, distance transforms in `exacta.edt`, connected components in
-`exacta.components`, lesions and their scores in `exacta.lesions` and `exacta.detection`. Importing exacta imports none of PyTorch, JAX and CuPy.
+`exacta.components`, lesions and their scores in `exacta.lesions` and `exacta.detection`, training losses for
+PyTorch in `exacta.losses`. Importing exacta imports none of PyTorch, JAX and CuPy.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ._threads import get_num_threads, set_num_threads
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from . import components, detection, edt, functional, lesions
+    from . import components, detection, edt, functional, lesions, losses
 
     __version__: str
 
@@ -32,13 +33,14 @@ __all__ = [
     "functional",
     "get_num_threads",
     "lesions",
+    "losses",
     "set_num_threads",
 ]
 
 
 def __getattr__(name: str) -> ModuleType | str:
     # Submodules load on first use, so that `import exacta` costs no more than it must.
-    if name in ("components", "detection", "edt", "functional", "lesions"):
+    if name in ("components", "detection", "edt", "functional", "lesions", "losses"):
         return importlib.import_module(f"{__name__}.{name}")
     if name == "__version__":
         from ._native import __version__

@@ -1,0 +1,138 @@
+//! `e^x` and `log x` of vectors, with the same bits on every instruction set: additions, products and bit operations, nothing
+//! fused and nothing from the platform's library.
+//!
+//! | function | arguments | error, in units in the last place | tested |
+//! |---|---|---|---|
+//! | `e^x`, single | `x <= 0` | 1.0 | every number |
+//! | `log x`, single | `x >= 0` | 1.0 | every number |
+//! | `e^x`, double | `x <= 0` | 1.5 | samples |
+//! | `log x`, double | `x >= 0` | 1.5 | samples |
+//!
+//! Results of `e^x` below the smallest normal number are 0. NaN gives NaN, `log 0` is minus infinity.
+//!
+//! `e^x = 2^n e^r` with `n = round(x / log 2)` and `r` reduced by `log 2` in two parts (Cody and Waite, Software Manual for
+//! the Elementary Functions, 1980); `log x = n log 2 + log m` with `m` in `[sqrt(1/2), sqrt(2))`. The polynomials of single precision
+//! are minimax fits, those of double precision the series of `e^r` and of `2 atanh(s)`, `s = (m - 1) / (m + 1)`.
+
+use fearless_simd::{Bytes, Select, Simd, SimdBase, f32x8, f64x4, u32x8, u64x4};
+
+/// Coefficients of `(e^r - 1 - r) / r^2`; relative error of `e^r` 3.3e-9.
+const EXP_F32: [f32; 5] = [0.499_999_94, 0.166_665_15, 0.041_668_456, 0.008_369_419, 0.001_381_314_5];
+/// Coefficients of `(log(1 + f) - f + f^2/2) / f^3`; relative error of the logarithm 5.8e-9.
+#[expect(clippy::excessive_precision, reason = "as fitted")]
+const LOG_F32: [f32; 8] = [
+    0.333_333_313_5,
+    -0.250_008_195_6,
+    0.200_012_266_6,
+    -0.166_233_569_4,
+    0.142_017_588,
+    -0.131_601_825_4,
+    0.127_615_749_8,
+    -0.076_344_929_6,
+];
+
+#[inline(always)]
+pub(crate) fn exp_f32<S: Simd>(simd: S, x: f32x8<S>) -> f32x8<S> {
+    // Adding 1.5 * 2^23 leaves the nearest whole number in the low bits.
+    const ROUND: f32 = 12_582_912.0;
+    let shifted = x * std::f32::consts::LOG2_E + ROUND;
+    let n = shifted - ROUND;
+    // 355/512 has nine bits, so that its product with n is exact.
+    let r = x - n * 0.693_359_4 - n * -2.121_944_4e-4;
+    let mut q = f32x8::splat(simd, EXP_F32[4]);
+    for c in EXP_F32[..4].iter().rev() {
+        q = q * r + *c;
+    }
+    let e = q * (r * r) + r + 1.0;
+    let bits: u32x8<S> = shifted.bitcast();
+    let scale: f32x8<S> = ((bits << 23) + 0x3f80_0000).bitcast();
+    // Below the logarithm of the smallest normal number; a NaN is not below.
+    x.simd_lt(f32x8::splat(simd, -87.336_54)).select(f32x8::splat(simd, 0.0), e * scale)
+}
+
+#[inline(always)]
+pub(crate) fn log_f32<S: Simd>(simd: S, x: f32x8<S>) -> f32x8<S> {
+    const SQRT_HALF: u32 = 0x3f35_04f3;
+    let tiny = x.simd_lt(f32x8::splat(simd, f32::MIN_POSITIVE));
+    let scaled = tiny.select(x * 33_554_432.0, x);
+    let bias: f32x8<S> = tiny.select(f32x8::splat(simd, -25.0), f32x8::splat(simd, 0.0));
+    let bits: u32x8<S> = scaled.bitcast();
+    // The exponent of x / sqrt(1/2), in the low bits of a float that is 2^23 more.
+    let above = bits - SQRT_HALF;
+    let exponent = above & 0xff80_0000;
+    let m: f32x8<S> = (bits - exponent).bitcast();
+    // As a signed number: biased so that it is positive, then made a float by its bits.
+    let whole: f32x8<S> = (((exponent + 0x4000_0000) >> 23) | 0x4b00_0000).bitcast();
+    let n = whole - 8_388_608.0 - 128.0 + bias;
+    let f = m - 1.0;
+    let mut p = f32x8::splat(simd, LOG_F32[7]);
+    for c in LOG_F32[..7].iter().rev() {
+        p = p * f + *c;
+    }
+    let square = f * f;
+    let low = p * (square * f) + n * -2.121_944_4e-4;
+    let log = n * 0.693_359_4 + (f + (low - square * 0.5));
+    special(simd, x, log)
+}
+
+/// 0 and infinity, which the reduction does not know.
+#[inline(always)]
+fn special<S: Simd>(simd: S, x: f32x8<S>, log: f32x8<S>) -> f32x8<S> {
+    let log = x.simd_eq(f32x8::splat(simd, 0.0)).select(f32x8::splat(simd, f32::NEG_INFINITY), log);
+    x.simd_lt(f32x8::splat(simd, f32::INFINITY)).select(log, x)
+}
+
+#[inline(always)]
+pub(crate) fn exp_f64<S: Simd>(simd: S, x: f64x4<S>) -> f64x4<S> {
+    const ROUND: f64 = 6_755_399_441_055_744.0;
+    let shifted = x * std::f64::consts::LOG2_E + ROUND;
+    let n = shifted - ROUND;
+    // The first part has 32 bits.
+    let r = x - n * 0.693_147_180_369_123_8 - n * 1.908_214_929_270_587_7e-10;
+    // 1/2! .. 1/13!: the rest of the series is below 5e-18.
+    const SERIES: [f64; 12] = {
+        let mut out = [0.0; 12];
+        let (mut factorial, mut k) = (1.0, 0);
+        while k < 12 {
+            factorial *= (k + 2) as f64;
+            out[k] = 1.0 / factorial;
+            k += 1;
+        }
+        out
+    };
+    let mut q = f64x4::splat(simd, SERIES[11]);
+    for c in SERIES[..11].iter().rev() {
+        q = q * r + *c;
+    }
+    let e = q * (r * r) + r + 1.0;
+    let bits: u64x4<S> = shifted.bitcast();
+    let scale: f64x4<S> = ((bits << 52) + 0x3ff0_0000_0000_0000).bitcast();
+    x.simd_lt(f64x4::splat(simd, -708.396_418_532_264_1)).select(f64x4::splat(simd, 0.0), e * scale)
+}
+
+#[inline(always)]
+pub(crate) fn log_f64<S: Simd>(simd: S, x: f64x4<S>) -> f64x4<S> {
+    const SQRT_HALF: u64 = 0x3fe6_a09e_667f_3bcd;
+    let tiny = x.simd_lt(f64x4::splat(simd, f64::MIN_POSITIVE));
+    let scaled = tiny.select(x * 18_014_398_509_481_984.0, x);
+    let bias: f64x4<S> = tiny.select(f64x4::splat(simd, -54.0), f64x4::splat(simd, 0.0));
+    let bits: u64x4<S> = scaled.bitcast();
+    let exponent = (bits - SQRT_HALF) & 0xfff0_0000_0000_0000;
+    let m: f64x4<S> = (bits - exponent).bitcast();
+    let whole: f64x4<S> = (((exponent + 0x4000_0000_0000_0000) >> 52) | 0x4330_0000_0000_0000).bitcast();
+    let n = whole - 4_503_599_627_370_496.0 - 1024.0 + bias;
+    let f = m - 1.0;
+    let s = f / (f + 2.0);
+    let z = s * s;
+    // 2 atanh(s) = 2 s + s (2/3 z + 2/5 z^2 + ..); the rest after z^11 is below 1e-18.
+    let mut p = f64x4::splat(simd, 2.0 / 23.0);
+    for k in (1..11).rev() {
+        p = p * z + 2.0 / f64::from(2 * k + 1);
+    }
+    // 2 s = f - s f, of which f is exact; and s f = f^2/2 - s f^2/2.
+    let half = f * f * 0.5;
+    let low = s * (half + p * z) + n * 1.908_214_929_270_587_7e-10;
+    let log = n * 0.693_147_180_369_123_8 + (f - (half - low));
+    let log = x.simd_eq(f64x4::splat(simd, 0.0)).select(f64x4::splat(simd, f64::NEG_INFINITY), log);
+    x.simd_lt(f64x4::splat(simd, f64::INFINITY)).select(log, x)
+}

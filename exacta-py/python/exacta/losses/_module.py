@@ -1,0 +1,43 @@
+"""Modules whose options the kernels can read."""
+
+from __future__ import annotations
+
+import functools
+import json
+from typing import Any, ClassVar
+
+from torch import nn
+
+__all__ = ["Configured", "parameters"]
+
+
+class Configured(nn.Module):
+    """A module whose options are plain attributes that may be changed at any time.
+
+    The options of `_exported` are also kept as one string, which costs nothing to read, and which a compiled program can
+    hold as a constant.
+    """
+
+    _exported: ClassVar[tuple[str, ...]] = ()
+    _settings: str = "{}"
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name in self._exported:
+            found = {key: _plain(self.__dict__[key]) for key in self._exported if key in self.__dict__}
+            self.__dict__["_settings"] = json.dumps(found)
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return [float(item) for item in value] if isinstance(value, (tuple, list)) else float(value)
+
+
+@functools.lru_cache(maxsize=512)
+def parameters(settings: str) -> dict[str, Any]:
+    """Return the options of one or more modules, a line each, as the kernels take them."""
+    found: dict[str, Any] = {}
+    for line in settings.splitlines():
+        found.update({key: value for key, value in json.loads(line).items() if value is not None})
+    return found
