@@ -5,7 +5,8 @@ use ndarray::{ArrayView3, Axis, Slice};
 use super::SHARE;
 use super::real::Real;
 use crate::grid::Grid;
-use crate::labels::{Bf16, F16, Image, Keep, narrow};
+use crate::image::{Image, Keep};
+use crate::labels::{Bf16, F16, narrow};
 use crate::parallel::Threads;
 use crate::{Error, Labels, Result, ScoreSpec};
 
