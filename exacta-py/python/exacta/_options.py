@@ -39,7 +39,7 @@ __all__ = [
 InputFormat = Literal["index", "one-hot"]
 Convention = Literal["taha", "itk"]
 Combine = Literal["max", "mean", "pooled"]
-Surface = Literal["voxels", "surfels", "mesh"]
+Surface = Literal["voxels", "surfels", "mesh", "faces"]
 Backend = Literal["auto", "native"]
 AreaUnit = Literal["mm2", "cm2"]
 VolumeUnit = Literal["mm3", "ml"]
@@ -48,7 +48,9 @@ Options = dict[str, float | bool | str | list[float]]
 
 _UNITS = {2: ("area", ("mm2", "cm2")), 3: ("volume", ("mm3", "ml"))}
 # Products of spacings and squared distances stay far from the ends of float64 within this range.
-_SPACING_MIN, _SPACING_MAX = 1e-100, 1e100
+_SPACING_RANGE = (1e-100, 1e100)
+# Areas and their products are of higher degree.
+_PATCH_SPACING_RANGE = (1e-50, 1e50)
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
@@ -65,10 +67,7 @@ def check_combine(value: Any) -> str:
 
 def check_surface(value: Any) -> str:
     """Return the representation of a surface."""
-    surface = check_choice("surface", value, ("voxels", "surfels", "mesh"))
-    if surface != "voxels":
-        raise ExactaValueError(f'surface must be "voxels", the only one that this version measures; got {surface!r}')
-    return surface
+    return check_choice("surface", value, ("voxels", "surfels", "mesh", "faces"))
 
 
 def check_backend(value: Any) -> None:
@@ -166,8 +165,9 @@ def check_tolerance(value: Any, columns: int) -> list[float]:
     return values
 
 
-def check_spacing(value: Any, inputs: Inputs) -> npt.NDArray[np.float64]:
-    """Return the spacing of every case, shape (B, ndim), in array-axis order."""
+def check_spacing(value: Any, inputs: Inputs, *surfaces: Any) -> npt.NDArray[np.float64]:
+    """Return the spacing of every case, shape (B, ndim), in array-axis order, for distances between `surfaces`."""
+    low, high = _PATCH_SPACING_RANGE if any(surface != "voxels" for surface in surfaces) else _SPACING_RANGE
     if value is None:
         raise ExactaValueError(
             "spacing must be given for areas, volumes and distances: one length per spatial axis; got None"
@@ -179,10 +179,9 @@ def check_spacing(value: Any, inputs: Inputs) -> npt.NDArray[np.float64]:
     values = array.tolist()
     flat = [values] if array.ndim == 0 else values if array.ndim == 1 else [v for row in values for v in row]
     for v in flat:
-        if not _SPACING_MIN <= v <= _SPACING_MAX:
+        if not low <= v <= high:
             raise ExactaValueError(
-                f"spacing must be finite, above 0 and within [{_SPACING_MIN:g}, {_SPACING_MAX:g}]; "
-                f"got {v!r} in {shown(value)}"
+                f"spacing must be finite, above 0 and within [{low:g}, {high:g}]; got {v!r} in {shown(value)}"
             )
     rows = np.empty((batch, ndim))
     rows[...] = array

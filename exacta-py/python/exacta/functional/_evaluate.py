@@ -119,10 +119,8 @@ def evaluate(
     for name in distances:
         _check_options(_METRICS[name], selected[name], inputs)
     if distances:
-        for name in distances:
-            check_surface(selected[name]["surface"])
-        if rows is None:
-            rows = check_spacing(spacing, inputs)
+        surfaces = [check_surface(selected[name]["surface"]) for name in distances]
+        rows = check_spacing(spacing, inputs, *surfaces)
         check_backend(backend)
     return dict(zip(selected, inputs.measure(list(selected.items()), rows), strict=True))
 

@@ -42,7 +42,7 @@ def measure_surface(
     options["both_empty"] = check_fill("both_empty", both_empty, surface=True)
     options["one_empty"] = check_fill("one_empty", one_empty, surface=True)
     options["surface"] = check_surface(surface)
-    rows = check_spacing(spacing, inputs)
+    rows = check_spacing(spacing, inputs, options["surface"])
     check_backend(backend)
     return inputs.measure_one(name, options, rows)
 
@@ -77,8 +77,8 @@ def hausdorff_distance(
         In [0, 100], with linear interpolation; 100 is the largest distance.
     combine : {"max", "mean", "pooled"}, default "max"
         How the two directions become one.
-    surface : {"voxels"}, default "voxels"
-        What a surface consists of; ``"surfels"`` and ``"mesh"`` are refused by this version.
+    surface : {"voxels", "surfels", "mesh", "faces"}, default "voxels"
+        What a surface consists of, see `exacta.functional`.
     input_format, num_classes, include_background
         As in `exacta.functional.dice`.
     both_empty, one_empty : float, default nan and inf
@@ -150,8 +150,8 @@ def hd95(
         Length of a voxel along each axis in mm, in the order of the array axes.
     combine : {"max", "mean", "pooled"}, default "max"
         How the two directions become one.
-    surface : {"voxels"}, default "voxels"
-        What a surface consists of; ``"surfels"`` and ``"mesh"`` are refused by this version.
+    surface : {"voxels", "surfels", "mesh", "faces"}, default "voxels"
+        What a surface consists of, see `exacta.functional`.
     input_format, num_classes, include_background
         As in `exacta.functional.dice`.
     both_empty, one_empty : float, default nan and inf
@@ -222,8 +222,8 @@ def assd(
         Length of a voxel along each axis in mm, in the order of the array axes.
     combine : {"max", "mean", "pooled"}, default "pooled"
         How the two directions become one; ``"mean"`` is `masd`.
-    surface : {"voxels"}, default "voxels"
-        What a surface consists of; ``"surfels"`` and ``"mesh"`` are refused by this version.
+    surface : {"voxels", "surfels", "mesh", "faces"}, default "voxels"
+        What a surface consists of, see `exacta.functional`.
     input_format, num_classes, include_background
         As in `exacta.functional.dice`.
     both_empty, one_empty : float, default nan and inf
@@ -287,8 +287,8 @@ def masd(
         Prediction and reference, 2-D or 3-D, of the same shape.
     spacing : float, (ndim,) or (B, ndim)
         Length of a voxel along each axis in mm, in the order of the array axes.
-    surface : {"voxels"}, default "voxels"
-        What a surface consists of; ``"surfels"`` and ``"mesh"`` are refused by this version.
+    surface : {"voxels", "surfels", "mesh", "faces"}, default "voxels"
+        What a surface consists of, see `exacta.functional`.
     input_format, num_classes, include_background
         As in `exacta.functional.dice`.
     both_empty, one_empty : float, default nan and inf
@@ -354,8 +354,8 @@ def nsd(
         Length of a voxel along each axis in mm, in the order of the array axes.
     tolerance : float or (K,)
         ``tau`` in the unit of `spacing`, one for all or one for each reported class; at least 0.
-    surface : {"voxels"}, default "voxels"
-        What a surface consists of; ``"surfels"`` and ``"mesh"`` are refused by this version.
+    surface : {"voxels", "surfels", "mesh", "faces"}, default "voxels"
+        What a surface consists of, see `exacta.functional`.
     input_format, num_classes, include_background
         As in `exacta.functional.dice`.
     both_empty, one_empty : float, default nan and 0.0
