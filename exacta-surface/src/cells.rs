@@ -10,7 +10,7 @@ use exacta_core::scan::{PackedSlice, SliceVisitor, Window, scan_planes};
 use exacta_core::stages::Counts;
 use exacta_core::{Batch, Cpu, Error, Grid, InputFormat, LabelSpec, Level, Result, Table};
 
-use crate::words::Words;
+use crate::words::{Words, ones};
 
 /// Finds the corner cells of every selected class, and counts, in one read of the labels.
 pub(crate) fn corner_cells(cpu: &Cpu, batch: &Batch<'_>) -> Result<(Table<Counts>, CornerCells)> {
@@ -98,7 +98,6 @@ pub(crate) struct Cells<'a> {
 
 impl Cells<'_> {
     /// Each corner along the image's axes (taken as three), and its code.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the mesh is made from it"))]
     pub(crate) fn iter<'a>(&'a self, grid: &'a Grid) -> impl Iterator<Item = ([u32; 3], u8)> + 'a {
         let [_, rows, words] = [grid.size()[0], grid.size()[1], grid.words()].map(|n| n as u32);
         let bits = self.words.iter().flat_map(|(word, bits)| ones(bits).map(move |bit| (word, bit)));
@@ -107,17 +106,6 @@ impl Cells<'_> {
             (grid.by_axis([row / rows, row % rows, word % words * 64 + bit]), code)
         })
     }
-}
-
-/// Positions of the bits set, lowest first.
-pub(crate) fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        let bit = bits.trailing_zeros();
-        (bits != 0).then(|| {
-            bits &= bits - 1;
-            bit
-        })
-    })
 }
 
 /// Corners of one label in one word, and how many codes they have in their slab.

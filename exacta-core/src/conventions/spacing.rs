@@ -18,8 +18,8 @@ impl Spacing {
     /// Smallest and largest value allowed, both included: squares stay inside the range of `f64`.
     pub const RANGE: (f64, f64) = (1e-100, 1e100);
 
-    /// Smallest and largest value for surfaces of patches: squares of areas stay inside the range of `f64`.
-    pub const PATCH_RANGE: (f64, f64) = (1e-50, 1e50);
+    /// The same for surfaces whose elements have areas, products of two spacings whose squares are summed.
+    pub const AREA_RANGE: (f64, f64) = (1e-50, 1e50);
 
     /// One value for each of two or three axes.
     ///
@@ -40,24 +40,24 @@ impl Spacing {
         Ok(Self { values: out, axes: values.len() })
     }
 
+    /// That areas can be measured at this spacing.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSpacing`] outside [`Self::AREA_RANGE`].
+    pub fn for_areas(&self) -> Result<()> {
+        let (low, high) = Self::AREA_RANGE;
+        match self.values().iter().position(|value| !(low..=high).contains(value)) {
+            Some(axis) => Err(Error::InvalidSpacing { axis, value: self.values[axis], low, high }),
+            None => Ok(()),
+        }
+    }
+
     /// The same value along each of `axes` axes.
     ///
     /// # Errors
     /// As [`Self::new`].
     pub fn isotropic(value: f64, axes: usize) -> Result<Self> {
         Self::new(&[value; 3][..axes.min(3)])
-    }
-
-    /// Whether patches can be measured.
-    ///
-    /// # Errors
-    /// [`Error::InvalidSpacing`] outside [`Self::PATCH_RANGE`].
-    pub fn for_patches(&self) -> Result<()> {
-        let (low, high) = Self::PATCH_RANGE;
-        match self.values().iter().position(|value| !(low..=high).contains(value)) {
-            Some(axis) => Err(Error::InvalidSpacing { axis, value: self.values()[axis], low, high }),
-            None => Ok(()),
-        }
     }
 
     /// The values, in array-axis order.

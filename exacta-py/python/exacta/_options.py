@@ -48,9 +48,9 @@ Options = dict[str, float | bool | str | list[float]]
 
 _UNITS = {2: ("area", ("mm2", "cm2")), 3: ("volume", ("mm3", "ml"))}
 # Products of spacings and squared distances stay far from the ends of float64 within this range.
-_SPACING_RANGE = (1e-100, 1e100)
-# Areas and their products are of higher degree.
-_PATCH_SPACING_RANGE = (1e-50, 1e50)
+_SPACING_MIN, _SPACING_MAX = 1e-100, 1e100
+# Squares of areas have four spacings as factors.
+_AREA_SPACING_MIN, _AREA_SPACING_MAX = 1e-50, 1e50
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
@@ -165,9 +165,8 @@ def check_tolerance(value: Any, columns: int) -> list[float]:
     return values
 
 
-def check_spacing(value: Any, inputs: Inputs, *surfaces: Any) -> npt.NDArray[np.float64]:
-    """Return the spacing of every case, shape (B, ndim), in array-axis order, for distances between `surfaces`."""
-    low, high = _PATCH_SPACING_RANGE if any(surface != "voxels" for surface in surfaces) else _SPACING_RANGE
+def check_spacing(value: Any, inputs: Inputs, surface: str = "voxels") -> npt.NDArray[np.float64]:
+    """Return the spacing of every case, shape (B, ndim), in array-axis order; elements with areas narrow its range."""
     if value is None:
         raise ExactaValueError(
             "spacing must be given for areas, volumes and distances: one length per spatial axis; got None"
@@ -178,10 +177,13 @@ def check_spacing(value: Any, inputs: Inputs, *surfaces: Any) -> npt.NDArray[np.
         _refuse_spacing_shape(array, inputs)
     values = array.tolist()
     flat = [values] if array.ndim == 0 else values if array.ndim == 1 else [v for row in values for v in row]
+    low, high, reason = _SPACING_MIN, _SPACING_MAX, ""
+    if surface != "voxels":
+        low, high, reason = _AREA_SPACING_MIN, _AREA_SPACING_MAX, f' for surface="{surface}"'
     for v in flat:
         if not low <= v <= high:
             raise ExactaValueError(
-                f"spacing must be finite, above 0 and within [{low:g}, {high:g}]; got {v!r} in {shown(value)}"
+                f"spacing must be finite, above 0 and within [{low:g}, {high:g}]{reason}; got {v!r} in {shown(value)}"
             )
     rows = np.empty((batch, ndim))
     rows[...] = array
