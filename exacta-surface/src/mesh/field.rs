@@ -57,10 +57,23 @@ pub(crate) struct Field<'a> {
     /// Number of cells before each word.
     before: Vec<u32>,
     cells: &'a Sorted,
+    /// How far each row that is looked at lies in memory.
+    pub(crate) steps: Vec<isize>,
+}
+
+/// Where a cell is in a field, which it may lie beside.
+#[derive(Debug)]
+pub(crate) struct View {
+    slice: i32,
+    row: i32,
+    /// The word that the window of the cell's own row begins in, if there were such a row, and the bit.
+    word: isize,
+    shift: u32,
 }
 
 impl<'a> Field<'a> {
-    pub(crate) fn new(cells: &'a Sorted) -> Self {
+    /// A field to look at in rows of these offsets.
+    pub(crate) fn new(cells: &'a Sorted, offsets: impl Iterator<Item = [i32; 2]>) -> Self {
         let (mut low, mut high) = ([i32::MAX; 3], [i32::MIN; 3]);
         for at in &cells.at {
             for k in 0..3 {
@@ -72,50 +85,51 @@ impl<'a> Field<'a> {
         let [slices, rows, columns] = size.map(|n| usize::try_from(n).expect("a surface has a cell"));
         let pitch = columns.div_ceil(64) + 2;
         let mut bits = vec![0u64; slices * rows * pitch];
-        let mut field = Self { low, size, pitch, bits: Vec::new(), before: Vec::new(), cells };
         for at in &cells.at {
-            let x = (at[2] - low[2]) as usize + 64;
-            let row = field.row(at[0], at[1]).expect("within the box");
-            bits[row + x / 64] |= 1 << (x % 64);
+            let [slice, row, column] = [0, 1, 2].map(|k| (at[k] - low[k]) as usize);
+            bits[(slice * rows + row) * pitch + 1 + column / 64] |= 1 << (column % 64);
         }
-        let mut before = 0;
-        field.before = bits
-            .iter()
-            .map(|word| {
-                before += word.count_ones();
-                before - word.count_ones()
-            })
-            .collect();
-        field.bits = bits;
-        field
+        let mut passed = 0;
+        let count = |word: &u64| {
+            passed += word.count_ones();
+            passed - word.count_ones()
+        };
+        let before = bits.iter().map(count).collect();
+        let far = |slice: i32, row: i32| (slice as isize * size[1] as isize + row as isize) * pitch as isize;
+        let steps = offsets.map(|[slice, row]| far(slice, row)).collect();
+        Self { low, size, pitch, bits, before, cells, steps }
     }
 
-    /// Where a row starts among the words, if it is within the box.
+    /// The field as seen from a cell, if anything can be in its windows.
     #[inline(always)]
-    pub(crate) fn row(&self, slice: i32, row: i32) -> Option<usize> {
-        let (slice, row) = (slice - self.low[0], row - self.low[1]);
-        let within = (0..self.size[0]).contains(&slice) && (0..self.size[1]).contains(&row);
-        within.then(|| (slice as usize * self.size[1] as usize + row as usize) * self.pitch)
-    }
-
-    /// Bit `i` of the window is the cell at column `x - BEFORE + i` of a row.
-    #[inline(always)]
-    pub(crate) fn window(&self, row: usize, x: i32) -> u64 {
-        let start = x - self.low[2] + 64 - BEFORE;
+    pub(crate) fn view(&self, at: [i32; 3]) -> Option<View> {
+        let [slice, row, column] = [at[0] - self.low[0], at[1] - self.low[1], at[2] - self.low[2]];
+        let start = column + 64 - BEFORE;
         // Further out there is nothing but zeros.
-        if start <= 0 || start >= 64 + self.size[2] {
-            return 0;
-        }
-        let (word, shift) = (row + start as usize / 64, start as usize % 64);
-        let low = self.bits[word] >> shift;
-        if shift == 0 { low } else { low | self.bits[word + 1] << (64 - shift) }
+        (start > 0 && start < 64 + self.size[2]).then(|| {
+            let own = (slice as isize * self.size[1] as isize + row as isize) * self.pitch as isize;
+            View { slice, row, word: own + start as isize / 64, shift: start as u32 % 64 }
+        })
     }
 
-    /// Code of the cell at column `x` of a row, which must have one.
+    /// Index of the word that the window of a row begins in, if the row is within the box.
     #[inline(always)]
-    pub(crate) fn code(&self, row: usize, x: i32) -> u8 {
-        let x = (x - self.low[2] + 64) as usize;
-        let (word, bit) = (row + x / 64, x % 64);
+    pub(crate) fn step(&self, view: &View, [slice, row]: [i32; 2], step: isize) -> Option<usize> {
+        let within = ((view.slice + slice) as u32) < self.size[0] as u32 && ((view.row + row) as u32) < self.size[1] as u32;
+        within.then(|| (view.word + step) as usize)
+    }
+
+    /// Bit `BEFORE + i` of the window is the cell `i` columns on.
+    #[inline(always)]
+    pub(crate) fn window(&self, place: usize, view: &View) -> u64 {
+        self.bits[place] >> view.shift | self.bits[place + 1] << 1 << (63 - view.shift)
+    }
+
+    /// Code of the cell `columns` on, which must be there.
+    #[inline(always)]
+    pub(crate) fn code(&self, place: usize, view: &View, columns: i32) -> u8 {
+        let bit = (view.shift as i32 + BEFORE + columns) as usize;
+        let (word, bit) = (place + bit / 64, bit % 64);
         let before = self.before[word] + (self.bits[word] & !(!0 << bit)).count_ones();
         self.cells.codes[before as usize]
     }

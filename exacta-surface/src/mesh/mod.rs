@@ -100,7 +100,7 @@ fn measure_class<P: Patch>(
         };
         return SurfaceDistances { pred_to_target: lone(pred), target_to_pred: lone(target) };
     }
-    let fields = threads.map(2, |side| Field::new(&sides[side]));
+    let fields = threads.map(2, |side| Field::new(&sides[side], geometry.offsets()));
     let [pred_to_target, target_to_pred] = finish(
         cpu,
         memos,

@@ -51,6 +51,10 @@ pub(crate) struct Geometry<'a, P> {
     pub(crate) rounds: Vec<Round>,
     /// By axis, then offset, coordinate of a centre and extent of what a cell holds: the square of the gap along the axis.
     gaps: [Vec<f64>; 3],
+    /// By distance along the row and coordinate: the lesser gap of both sides.
+    beside: Vec<f64>,
+    /// By distance along the row: the least gap of all.
+    narrow: Vec<f64>,
     /// What each code holds along each axis, as an index of extents.
     extents: Vec<[u8; 3]>,
     /// The extent of the span of a cell, along each axis.
@@ -105,11 +109,18 @@ impl<'a, P: Patch> Geometry<'a, P> {
             rounds: Vec::new(),
             gaps: [0, 1, 2].map(|axis| gaps(shape, spacing[axis])),
             extents: extents.collect(),
+            beside: Vec::new(),
+            narrow: Vec::new(),
             whole: [0, 1, 2].map(|k| extent(k, &mut ends(k).into_iter())),
             metric,
         };
         out.list_rows();
         out
+    }
+
+    /// Offsets of the rows that are looked at, in that order.
+    pub(crate) fn offsets(&self) -> impl Iterator<Item = [i32; 2]> + '_ {
+        self.rows.iter().map(|row| row.offset)
     }
 
     /// Rows in order of their bounds, and how far each round sees.
@@ -128,10 +139,16 @@ impl<'a, P: Patch> Geometry<'a, P> {
         }
         let order = |row: &Row| row.offset[0].abs() + row.offset[1].abs();
         rows.sort_by(|a, b| a.bound.total_cmp(&b.bound).then(order(a).cmp(&order(b))));
+        let nearest = |least: i32, at| {
+            let [after, before] = [least, -least].map(|dx| self.gap(2, dx, at, self.whole[2]));
+            after.min(before)
+        };
+        let all = (0..=BEFORE).flat_map(|least| (0..COORDINATES).map(move |at| (least, at)));
+        let beside = all.map(|(least, at)| nearest(least, at)).collect();
+        let narrow: Vec<f64> = (0..=BEFORE).map(|least| inner(2, least).min(inner(2, -least))).collect();
         let outside = inner(1, REACH + 1).min(inner(1, -REACH - 1));
         let outside = if flat { outside } else { outside.min(inner(0, REACH + 1)).min(inner(0, -REACH - 1)) };
-        let beside = inner(2, BEFORE + 1).min(inner(2, -BEFORE - 1));
-        let limit = outside.min(beside);
+        let limit = outside.min(inner(2, BEFORE + 1)).min(inner(2, -BEFORE - 1));
         rows.truncate(rows.partition_point(|row| row.bound < limit));
         self.rounds = ROUNDS
             .iter()
@@ -141,7 +158,7 @@ impl<'a, P: Patch> Geometry<'a, P> {
             })
             .collect();
         rows.truncate(ROWS);
-        self.rows = rows;
+        (self.rows, self.beside, self.narrow) = (rows, beside, narrow);
     }
 
     #[inline(always)]
@@ -194,13 +211,19 @@ impl<'a, P: Patch> Geometry<'a, P> {
         if most <= enough {
             return false;
         }
-        for row in &self.rows[rows] {
+        let Some(view) = field.view(query.at) else { return true };
+        let mut width = BEFORE as usize;
+        for (row, &step) in self.rows[rows.clone()].iter().zip(&field.steps[rows]) {
             if row.bound >= most {
                 return false;
             }
+            // Bounds ascend, so what is too far along a row stays so.
+            while width > 0 && row.bound + self.narrow[width] >= most {
+                width -= 1;
+            }
             let [dz, dy] = row.offset;
-            let Some(place) = field.row(z + dz, y + dy) else { continue };
-            let window = field.window(place, x);
+            let Some(place) = field.step(&view, row.offset, step) else { continue };
+            let window = field.window(place, &view) & (!0 >> (63 - 2 * width)) << (BEFORE as usize - width);
             if window == 0 {
                 continue;
             }
@@ -225,12 +248,10 @@ impl<'a, P: Patch> Geometry<'a, P> {
                     -l
                 };
                 // The cells to come are as far to either side at least.
-                let least = dx.abs();
+                let least = dx.unsigned_abs() as usize;
                 let mut open = false;
                 for i in 0..n {
-                    let at = query.coordinates[i][2];
-                    let (after, before) = (self.gap(2, least, at, self.whole[2]), self.gap(2, -least, at, self.whole[2]));
-                    open |= across[i] + (if after < before { after } else { before }) < best[i];
+                    open |= across[i] + self.beside[least * COORDINATES + query.coordinates[i][2]] < best[i];
                 }
                 if !open {
                     break;
@@ -239,7 +260,7 @@ impl<'a, P: Patch> Geometry<'a, P> {
                 if offset == guessed {
                     continue;
                 }
-                let code = field.code(place, x + dx);
+                let code = field.code(place, &view, dx);
                 if self.compare(memo, query, offset, code, best) {
                     *guess = Some(([z + dz, y + dy, x + dx], code));
                     most = widest(best);
