@@ -105,7 +105,7 @@ pub fn evaluate<S: CountStage + SurfaceStage + SkeletonStage>(
     }
     let mut distances: Vec<(SurfaceKind, Table<SurfaceDistances>)> = Vec::new();
     let mut counts = None;
-    for kind in [SurfaceKind::Voxels, SurfaceKind::Surfels, SurfaceKind::Mesh] {
+    for kind in [SurfaceKind::Voxels, SurfaceKind::Surfels, SurfaceKind::Mesh, SurfaceKind::Faces] {
         if let Some(needs) = metrics.needs(kind, classes)? {
             if batch.is_masked() {
                 return Err(Error::MaskedSurface.into());

@@ -99,7 +99,7 @@ BAD = {
         ("95", T), (None, T), (1j, T),
     ],
     "combine": [("sum", V), (None, V), (1, V), ([], V)],
-    "surface": [("triangles", V), ("mesh", V), (None, V), (1, V)],
+    "surface": [("triangles", V), ("Mesh", V), ([], V), (None, V), (1, V)],
     "backend": [("triton", V), ("torch", V), ("cuda", V), (None, V), (1, V)],
     "tolerance": [
         (-1.0, V), (np.nan, V), (np.inf, V), ([1.0], V), ([1.0, 2.0], V), ([1.0, 1.0, -1.0], V),

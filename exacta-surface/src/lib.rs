@@ -38,6 +38,7 @@ mod bricks;
 mod cells;
 mod dense;
 mod distances;
+mod mesh;
 mod minima;
 #[cfg(any(test, feature = "testing"))]
 mod naive;
@@ -57,6 +58,9 @@ use exacta_core::stages::{CountStage, Counts, Need, SurfaceDistances, SurfaceSta
 use exacta_core::{Backend, Batch, Cpu, Error, Result, Spacing, SurfaceKind, Table};
 
 pub use cells::CornerCells;
+pub use mesh::Maker;
+#[cfg(feature = "testing")]
+pub use mesh::naive::naive_patches;
 #[cfg(feature = "testing")]
 pub use naive::{naive_codes, naive_distances, naive_surfel_distances};
 pub use words::BoundaryVoxels;
@@ -68,6 +72,8 @@ pub enum Surfaces {
     Voxels(BoundaryVoxels),
     /// Corner cells, each with the area that its code has at a spacing.
     Surfels(CornerCells),
+    /// Corner cells, and the patches that are made of their codes.
+    Patches(CornerCells, Maker),
 }
 
 /// Surfaces on the host.
@@ -100,8 +106,10 @@ impl SurfaceStage for CpuSurface {
                 let (counts, cells) = cells::corner_cells(&self.cpu, batch)?;
                 Ok((counts, Surfaces::Surfels(cells)))
             }
-            SurfaceKind::Mesh => {
-                Err(Error::Unavailable { argument: "surface", value: kind.name(), names: &["voxels", "surfels"] })
+            SurfaceKind::Mesh | SurfaceKind::Faces => {
+                let (counts, cells) = cells::corner_cells(&self.cpu, batch)?;
+                let maker = if kind == SurfaceKind::Mesh { Maker::Contour } else { Maker::Faces };
+                Ok((counts, Surfaces::Patches(cells, maker)))
             }
         }
     }
@@ -109,6 +117,10 @@ impl SurfaceStage for CpuSurface {
     fn distances(&self, surfaces: &Surfaces, spacings: &[Spacing], needs: &[Need]) -> Result<Table<SurfaceDistances>> {
         match surfaces {
             Surfaces::Voxels(voxels) => Ok(distances::distances(&self.cpu, voxels, spacings, needs)),
+            Surfaces::Patches(cells, maker) => {
+                spacings.iter().try_for_each(Spacing::for_areas)?;
+                Ok(mesh::distances(&self.cpu, cells, *maker, spacings, needs))
+            }
             Surfaces::Surfels(cells) => {
                 spacings.iter().try_for_each(Spacing::for_areas)?;
                 Ok(distances::distances(&self.cpu, cells, spacings, needs))

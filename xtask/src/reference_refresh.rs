@@ -12,6 +12,9 @@ pub(crate) struct Args {
     /// Write nothing; fail if a value would change
     #[arg(long)]
     check: bool,
+    /// Recompute the values of MeshMetrics too, from this path or URL: it is not on PyPI
+    #[arg(long, value_name = "PATH_OR_URL")]
+    mesh_metrics: Option<String>,
 }
 
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result {
@@ -24,5 +27,21 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result {
         let check = check.clone();
         Ok(cmd!(sh, "{python} xtask/reference/surfels.py {check...}").quiet().run()?)
     })?;
-    section("reference values", || Ok(cmd!(sh, "{python} xtask/reference/refresh.py {check...}").quiet().run()?))
+    section("reference values", || {
+        let check = check.clone();
+        Ok(cmd!(sh, "{python} xtask/reference/refresh.py {check...}").quiet().run()?)
+    })?;
+    meshes(sh, args)
+}
+
+/// The values measured on meshes, in the environment that has VTK.
+fn meshes(sh: &Shell, args: &Args) -> Result {
+    let venv = Venv::open(sh, ".venv-tables")?;
+    venv.install_without_dependencies(sh, "xtask/tables/requirements.txt")?;
+    let python = venv.python();
+    if let Some(source) = &args.mesh_metrics {
+        section("install MeshMetrics", || Ok(cmd!(sh, "{python} -m pip install --quiet {source}").quiet().run()?))?;
+    }
+    let check = args.check.then_some("--check");
+    section("meshes", || Ok(cmd!(sh, "{python} xtask/reference/mesh.py {check...}").quiet().run()?))
 }

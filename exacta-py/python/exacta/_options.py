@@ -41,7 +41,7 @@ __all__ = [
 InputFormat = Literal["index", "one-hot"]
 Convention = Literal["taha", "itk"]
 Combine = Literal["max", "mean", "pooled"]
-Surface = Literal["voxels", "surfels", "mesh"]
+Surface = Literal["voxels", "surfels", "mesh", "faces"]
 Thinning = Literal["lee", "keep-components"]
 Backend = Literal["auto", "native"]
 AreaUnit = Literal["mm2", "cm2"]
@@ -70,10 +70,7 @@ def check_combine(value: Any) -> str:
 
 def check_surface(value: Any) -> str:
     """Return the representation of a surface."""
-    surface = check_choice("surface", value, ("voxels", "surfels", "mesh"))
-    if surface == "mesh":
-        raise ExactaValueError(f'surface must be "voxels" or "surfels", what this version measures; got {surface!r}')
-    return surface
+    return check_choice("surface", value, ("voxels", "surfels", "mesh", "faces"))
 
 
 def check_thinning(value: Any) -> str:

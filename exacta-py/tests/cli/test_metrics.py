@@ -82,3 +82,15 @@ def test_values_are_those_of_the_library(tmp_path, box, save, measure):
     # To the last bit: the file holds every digit.
     assert [row["value"] for row in result.rows.values()] == [values.item() for values in expected.values()]
     assert [row["unit"] for row in result.rows.values()] == ["", "mm", "mm", "", "mm3"]
+
+
+def test_surfaces_by_name(tmp_path, box, save, measure):
+    from exacta.functional import hd95
+
+    pred, target = box((1, 4), (2, 9), (1, 7)), box((1, 5), (2, 8), (3, 8))
+    paths = [save(pred, tmp_path / "pred.nii"), save(target, tmp_path / "target.nii")]
+    kinds = ["voxels", "surfels", "mesh", "faces"]
+    result = measure(*paths, "--metrics", ",".join(f"hd95:surface={kind}" for kind in kinds))
+    keys = {"spacing": 1, "num_classes": 2, "include_background": False}
+    wanted = [hd95(pred[None], target[None], surface=kind, **keys).item() for kind in kinds]
+    assert [row["value"] for row in result.rows.values()] == wanted

@@ -33,6 +33,20 @@ float64). `pred`, `target` and `mask` must be on one device. Nothing returned re
 **Spacing.** Lengths in the order of the array axes: one number; one per spatial axis; or shape (B, axes), one row per
 case. SimpleITK's ``GetSpacing()`` has the reverse order. Areas, volumes and distances are in its unit, called mm here.
 
+**Surfaces.** `surface` says what distances are measured between, and changes every one of them.
+
+=============  ==============================================  =========================  ==============================
+`surface`      elements                                        weight                     nearest of the other surface
+=============  ==============================================  =========================  ==============================
+``"voxels"``   mask voxels with a face neighbour outside       1                          such voxel, centre to centre
+``"surfels"``  voxel corners whose 2x2(x2) block is mixed      area or length within it   such corner
+``"mesh"``     triangles or segments of the discrete contour   area or length             point of the mesh, from a centre
+``"faces"``    half faces of voxels, sides of pixels           area or length             point of a face, from a centre
+=============  ==============================================  =========================  ==============================
+
+Percentiles of voxels interpolate linearly; those of weighted elements are the distance of the first element, nearest
+first, at which the share of the weight reaches the percentile.
+
 **Errors.** Each is an `exacta.ExactaValueError` (a `ValueError`) or `exacta.ExactaTypeError` (a `TypeError`). They are
 looked for in this order: conversion of the arrays, equal shapes, equal devices, number of axes, `num_classes`, dtype,
 `input_format`, background, `ignore_index`, `mask`, options of the metric, and last the values of the arrays.

@@ -5,9 +5,14 @@ What a surface consists of is chosen by `surface`:
 - ``"voxels"``: foreground voxels with a face neighbour that is background or outside the image, each of weight 1;
 - ``"surfels"``: voxel corners whose block of 2x2 pixels or 2x2x2 voxels is neither all foreground nor all background
   (outside the image counts as background), each with the length or area of the marching surface in its block as weight:
-  DeepMind's surface elements.
+  DeepMind's surface elements;
+- ``"mesh"``: triangles (2-D: segments) of the discrete contour as VTK makes it, vertices at the midpoints between voxels
+  that differ, weighted by area (length);
+- ``"faces"``: the faces between voxels inside and outside, each cut in two triangles (2-D: the sides of pixels), as
+  MeshMetrics 0.2 measures volumes.
 
-Distances are exact Euclidean distances between these places, in the unit of the spacing. d(P, T) stands for the distances
+Distances are exact Euclidean distances in the unit of the spacing: of voxels and surfels between these places, of a mesh and
+of faces from the centre of an element to the nearest point of the other surface. d(P, T) stands for the distances
 from every element of the prediction to the nearest of the target, d(T, P) for the reverse, w for the weights.
 """
 
@@ -84,8 +89,8 @@ def hausdorff_distance(
         distance of the first, in ascending order, at which the cumulative share of the weights reaches it.
     combine : {"max", "mean", "pooled"}, default "max"
         How the two directions become one.
-    surface : {"voxels", "surfels"}, default "voxels"
-        What a surface consists of, see the top of this module; ``"mesh"`` is refused by this version.
+    surface : {"voxels", "surfels", "mesh", "faces"}, default "voxels"
+        What a surface consists of, see `exacta.functional`.
     input_format, num_classes, include_background
         As in `exacta.functional.dice`.
     both_empty, one_empty : float, default nan and inf
@@ -157,8 +162,8 @@ def hd95(
         Length of a voxel along each axis in mm, in the order of the array axes.
     combine : {"max", "mean", "pooled"}, default "max"
         How the two directions become one.
-    surface : {"voxels", "surfels"}, default "voxels"
-        What a surface consists of, see the top of this module; ``"mesh"`` is refused by this version.
+    surface : {"voxels", "surfels", "mesh", "faces"}, default "voxels"
+        What a surface consists of, see `exacta.functional`.
     input_format, num_classes, include_background
         As in `exacta.functional.dice`.
     both_empty, one_empty : float, default nan and inf
@@ -229,8 +234,8 @@ def assd(
         Length of a voxel along each axis in mm, in the order of the array axes.
     combine : {"max", "mean", "pooled"}, default "pooled"
         How the two directions become one; ``"mean"`` is `masd`.
-    surface : {"voxels", "surfels"}, default "voxels"
-        What a surface consists of, see the top of this module; ``"mesh"`` is refused by this version.
+    surface : {"voxels", "surfels", "mesh", "faces"}, default "voxels"
+        What a surface consists of, see `exacta.functional`.
     input_format, num_classes, include_background
         As in `exacta.functional.dice`.
     both_empty, one_empty : float, default nan and inf
@@ -294,8 +299,8 @@ def masd(
         Prediction and reference, 2-D or 3-D, of the same shape.
     spacing : float, (ndim,) or (B, ndim)
         Length of a voxel along each axis in mm, in the order of the array axes.
-    surface : {"voxels", "surfels"}, default "voxels"
-        What a surface consists of, see the top of this module; ``"mesh"`` is refused by this version.
+    surface : {"voxels", "surfels", "mesh", "faces"}, default "voxels"
+        What a surface consists of, see `exacta.functional`.
     input_format, num_classes, include_background
         As in `exacta.functional.dice`.
     both_empty, one_empty : float, default nan and inf
@@ -362,8 +367,8 @@ def nsd(
         Length of a voxel along each axis in mm, in the order of the array axes.
     tolerance : float or (K,)
         ``tau`` in the unit of `spacing`, one for all or one for each reported class; at least 0.
-    surface : {"voxels", "surfels"}, default "voxels"
-        What a surface consists of, see the top of this module; ``"mesh"`` is refused by this version.
+    surface : {"voxels", "surfels", "mesh", "faces"}, default "voxels"
+        What a surface consists of, see `exacta.functional`.
     input_format, num_classes, include_background
         As in `exacta.functional.dice`.
     both_empty, one_empty : float, default nan and 0.0

@@ -1,0 +1,360 @@
+//! Looking around a cell: rows of the other surface in order of how near they can be.
+//!
+//! A query is a cell and one of the centres of its code, a candidate an offset and a code, so what lies between them depends on
+//! small whole numbers alone; distances to the adjacent cells are looked up once they are known ([`Memo`]).
+//! Nothing is ever left out for the distance between the middles of two cells: only for the distance of a centre to the box that
+//! holds all elements of a cell.
+
+use nalgebra::Vector3;
+
+use super::field::{BEFORE, Field};
+use super::patch::{Metric, Patch, vector};
+use super::shape::{MOST, Shape};
+
+/// Rows looked at in all; beyond them, bricks are quicker.
+const ROWS: usize = 400;
+/// Offsets of rows that are considered.
+const REACH: i32 = 24;
+/// Rows looked at in the first round and in the next.
+const ROUNDS: [usize; 3] = [60, 150, ROWS];
+/// Offsets up to this one are remembered.
+const REMEMBERED: i32 = 1;
+
+/// A row of cells at an offset, and the square of the least distance of any centre of a cell to any element in it.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    offset: [i32; 2],
+    bound: f64,
+}
+
+/// A number of rows, and the square of the distance up to which nothing lies outside them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Round {
+    pub(crate) rows: usize,
+    pub(crate) reach: f64,
+}
+
+/// What a spacing makes of a shape.
+#[derive(Debug)]
+pub(crate) struct Geometry<'a, P> {
+    pub(crate) shape: &'a Shape,
+    pub(crate) metric: Metric,
+    /// Every centre, in units.
+    pub(crate) centres: Vec<Vector3<f64>>,
+    patches: Vec<P>,
+    starts: Vec<u32>,
+    /// Lengths or areas that elements have, ascending.
+    pub(crate) sizes: Vec<f64>,
+    /// Which of `sizes` each element has.
+    pub(crate) size_of: Vec<u8>,
+    rows: Vec<Row>,
+    pub(crate) rounds: Vec<Round>,
+    /// By axis, then offset, coordinate of a centre and extent of what a cell holds: the square of the gap along the axis.
+    gaps: [Vec<f64>; 3],
+    /// By distance along the row and coordinate: the lesser gap of both sides.
+    beside: Vec<f64>,
+    /// By distance along the row: the least gap of all.
+    narrow: Vec<f64>,
+    /// What each code holds along each axis, as an index of extents.
+    extents: Vec<[u8; 3]>,
+    /// The extent of the span of a cell, along each axis.
+    whole: [u8; 3],
+}
+
+/// Coordinates of a centre along an axis, from the least.
+const COORDINATES: usize = 8;
+/// Extents along an axis: from one of three half voxels to another.
+const EXTENTS: usize = 9;
+
+impl<'a, P: Patch> Geometry<'a, P> {
+    pub(crate) fn new(shape: &'a Shape, spacing: [f64; 3]) -> Self {
+        let metric = Metric::new(spacing);
+        let unit = f64::from(shape.half);
+        let (mut patches, mut starts) = (Vec::new(), vec![0]);
+        for code in 0..shape.codes() {
+            let mut last: Option<Vec<Vector3<f64>>> = None;
+            for element in shape.of(u8::try_from(code).expect("a code is a byte")) {
+                let vertices: Vec<_> = element.vertices.iter().map(|&v| vector(v) * unit).collect();
+                if !last.as_ref().is_some_and(|last| P::covers(last, &vertices)) {
+                    patches.push(P::new(&metric, &vertices));
+                }
+                last = Some(vertices);
+            }
+            starts.push(u32::try_from(patches.len()).expect("few elements"));
+        }
+        let measured: Vec<f64> = shape.all().iter().map(|element| metric.size(&element.vertices)).collect();
+        let mut sizes = measured.clone();
+        sizes.sort_unstable_by(f64::total_cmp);
+        sizes.dedup();
+        let index = |size: &f64| sizes.partition_point(|known| known < size);
+        let size_of = measured.iter().map(|size| u8::try_from(index(size)).expect("few sizes")).collect();
+        let extent = |k: usize, vertices: &mut dyn Iterator<Item = [i32; 3]>| {
+            let first = shape.span[k][0] / shape.half;
+            let (low, high) = vertices.fold((2, 0), |(low, high): (i32, i32), v| (low.min(v[k] - first), high.max(v[k] - first)));
+            u8::try_from(3 * low + high).expect("within a cell")
+        };
+        let extents = (0..shape.codes()).map(|code| {
+            let held = || shape.of(code as u8).iter().flat_map(|element| element.vertices.iter().copied());
+            [0, 1, 2].map(|k| extent(k, &mut held()))
+        });
+        let ends = |k: usize| shape.span[k].map(|end| [end / shape.half; 3]);
+        let mut out = Self {
+            shape,
+            centres: shape.centres.iter().map(|&at| vector(at)).collect(),
+            patches,
+            starts,
+            sizes,
+            size_of,
+            rows: Vec::new(),
+            rounds: Vec::new(),
+            gaps: [0, 1, 2].map(|axis| gaps(shape, spacing[axis])),
+            extents: extents.collect(),
+            beside: Vec::new(),
+            narrow: Vec::new(),
+            whole: [0, 1, 2].map(|k| extent(k, &mut ends(k).into_iter())),
+            metric,
+        };
+        out.list_rows();
+        out
+    }
+
+    /// Offsets of the rows that are looked at, in that order.
+    pub(crate) fn offsets(&self) -> impl Iterator<Item = [i32; 2]> + '_ {
+        self.rows.iter().map(|row| row.offset)
+    }
+
+    /// Rows in order of their bounds, and how far each round sees.
+    fn list_rows(&mut self) {
+        let inner = |axis: usize, offset: i32| {
+            let centres = self.shape.centres.iter().map(|at| (at[axis] - self.shape.span[axis][0]) as usize);
+            centres.fold(f64::INFINITY, |least, at| least.min(self.gap(axis, offset, at, self.whole[axis])))
+        };
+        let flat = self.shape.span[0] == [0, 0];
+        let slices = if flat { 0..=0 } else { -REACH..=REACH };
+        let mut rows = Vec::new();
+        for slice in slices {
+            for row in -REACH..=REACH {
+                rows.push(Row { offset: [slice, row], bound: inner(0, slice) + inner(1, row) });
+            }
+        }
+        let order = |row: &Row| row.offset[0].abs() + row.offset[1].abs();
+        rows.sort_by(|a, b| a.bound.total_cmp(&b.bound).then(order(a).cmp(&order(b))));
+        let nearest = |least: i32, at| {
+            let [after, before] = [least, -least].map(|dx| self.gap(2, dx, at, self.whole[2]));
+            after.min(before)
+        };
+        let all = (0..=BEFORE).flat_map(|least| (0..COORDINATES).map(move |at| (least, at)));
+        let beside = all.map(|(least, at)| nearest(least, at)).collect();
+        let narrow: Vec<f64> = (0..=BEFORE).map(|least| inner(2, least).min(inner(2, -least))).collect();
+        let outside = inner(1, REACH + 1).min(inner(1, -REACH - 1));
+        let outside = if flat { outside } else { outside.min(inner(0, REACH + 1)).min(inner(0, -REACH - 1)) };
+        let limit = outside.min(inner(2, BEFORE + 1)).min(inner(2, -BEFORE - 1));
+        rows.truncate(rows.partition_point(|row| row.bound < limit));
+        self.rounds = ROUNDS
+            .iter()
+            .map(|&count| Round {
+                rows: count.min(rows.len()),
+                reach: rows.get(count).map_or(limit, |row| row.bound.min(limit)),
+            })
+            .collect();
+        rows.truncate(ROWS);
+        (self.rows, self.beside, self.narrow) = (rows, beside, narrow);
+    }
+
+    #[inline(always)]
+    fn gap(&self, axis: usize, offset: i32, coordinate: usize, extent: u8) -> f64 {
+        self.gaps[axis][((offset + BEFORE + 2) as usize * COORDINATES + coordinate) * EXTENTS + usize::from(extent)]
+    }
+
+    /// The least squared distance of a point, in units from its first voxel, to the elements of a code, or `best` if that is less.
+    #[inline(always)]
+    pub(crate) fn nearest(&self, code: u8, point: &Vector3<f64>, mut best: f64) -> f64 {
+        let range = self.starts[usize::from(code)] as usize..self.starts[usize::from(code) + 1] as usize;
+        for patch in &self.patches[range] {
+            best = patch.nearer(&self.metric, point, best);
+        }
+        best
+    }
+
+    /// A new memo.
+    pub(crate) fn memo(&self) -> Memo {
+        let pitch = self.centres.len().next_power_of_two();
+        let side = 2 * REMEMBERED as usize + 1;
+        let offsets = if self.shape.span[0] == [0, 0] { side * side } else { side * side * side };
+        Memo { pitch, codes: self.shape.codes(), squared: vec![0.0; offsets * self.shape.codes() * pitch] }
+    }
+
+    /// Looks through rows `rows` of the list for what is nearer to the centres of a cell than `best`; `false` once no
+    /// centre can gain from the rows left. With `enough`, it also ends when all are at most so far. `guess` is a cell that may be
+    /// near, and then one that is.
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "the innermost search")]
+    pub(crate) fn look(
+        &self,
+        field: &Field<'_>,
+        memo: &mut Memo,
+        rows: std::ops::Range<usize>,
+        query: Query<'_>,
+        best: &mut [f64; MOST],
+        guess: &mut Option<([i32; 3], u8)>,
+        enough: f64,
+    ) -> bool {
+        let [z, y, x] = query.at;
+        let n = query.centres.len();
+        let widest = |best: &[f64; MOST]| best[..n].iter().fold(0.0, |most, &b| if b > most { b } else { most });
+        let mut guessed = [i32::MAX; 3];
+        if let Some((at, code)) = *guess {
+            guessed = [at[0] - z, at[1] - y, at[2] - x];
+            self.compare(memo, query, guessed, code, best);
+        }
+        let mut most = widest(best);
+        if most <= enough {
+            return false;
+        }
+        let Some(view) = field.view(query.at) else { return true };
+        let mut width = BEFORE as usize;
+        for (row, &step) in self.rows[rows.clone()].iter().zip(&field.steps[rows]) {
+            if row.bound >= most {
+                return false;
+            }
+            // Bounds ascend, so what is too far along a row stays so.
+            while width > 0 && row.bound + self.narrow[width] >= most {
+                width -= 1;
+            }
+            let [dz, dy] = row.offset;
+            let Some(place) = field.step(&view, row.offset, step) else { continue };
+            let window = field.window(place, &view) & (!0 >> (63 - 2 * width)) << (BEFORE as usize - width);
+            if window == 0 {
+                continue;
+            }
+            let mut across = [0.0; MOST];
+            let mut open = false;
+            for i in 0..n {
+                let at = query.coordinates[i];
+                across[i] = self.gap(0, dz, at[0], self.whole[0]) + self.gap(1, dy, at[1], self.whole[1]);
+                open |= across[i] < best[i];
+            }
+            if !open {
+                continue;
+            }
+            let (mut right, mut left) = (window >> BEFORE, window << (64 - BEFORE));
+            while right | left != 0 {
+                let (r, l) = (right.trailing_zeros() as i32, left.leading_zeros() as i32 + 1);
+                let dx = if r <= l {
+                    right &= right.wrapping_sub(1);
+                    r
+                } else {
+                    left &= !(1 << (64 - l));
+                    -l
+                };
+                // The cells to come are as far to either side at least.
+                let least = dx.unsigned_abs() as usize;
+                let mut open = false;
+                for i in 0..n {
+                    open |= across[i] + self.beside[least * COORDINATES + query.coordinates[i][2]] < best[i];
+                }
+                if !open {
+                    break;
+                }
+                let offset = [dz, dy, dx];
+                if offset == guessed {
+                    continue;
+                }
+                let code = field.code(place, &view, dx);
+                if self.compare(memo, query, offset, code, best) {
+                    *guess = Some(([z + dz, y + dy, x + dx], code));
+                    most = widest(best);
+                    if most <= enough {
+                        return false;
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    /// Compares all centres with the elements of a cell; whether any is nearer than the best known.
+    #[inline(always)]
+    fn compare(&self, memo: &mut Memo, query: Query<'_>, offset: [i32; 3], code: u8, best: &mut [f64; MOST]) -> bool {
+        let [dz, dy, dx] = offset;
+        let away = dz.abs().max(dy.abs()).max(dx.abs());
+        if away > BEFORE {
+            return false;
+        }
+        let extent = self.extents[usize::from(code)];
+        let mut changed = false;
+        for i in 0..query.centres.len() {
+            let at = query.coordinates[i];
+            let bound = (self.gap(0, dz, at[0], extent[0]) + self.gap(1, dy, at[1], extent[1]))
+                + self.gap(2, dx, at[2], extent[2]);
+            if bound >= best[i] {
+                continue;
+            }
+            let centre = usize::from(query.centres[i]);
+            let point = || self.centres[centre] - vector(offset) * f64::from(self.shape.per_voxel());
+            let squared = if away <= REMEMBERED {
+                let index = memo.index(offset, code) + centre;
+                let known = &mut memo.squared[index];
+                if known.to_bits() == 0 {
+                    let squared = self.nearest(code, &point(), f64::INFINITY);
+                    // Zero is marked by its sign, so that it is not taken for unknown.
+                    *known = if squared == 0.0 { -0.0 } else { squared };
+                }
+                known.abs()
+            } else {
+                self.nearest(code, &point(), best[i])
+            };
+            if squared < best[i] {
+                best[i] = squared;
+                changed = true;
+            }
+        }
+        changed
+    }
+}
+
+/// A cell that looks for the other surface: its corner, and the centres that still look.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Query<'a> {
+    pub(crate) at: [i32; 3],
+    /// Which of the shape's centres.
+    pub(crate) centres: &'a [u8],
+    /// Their coordinates, from the start of the span of the cell.
+    pub(crate) coordinates: &'a [[usize; 3]],
+}
+
+/// Squared distances of centres to the elements of adjacent cells, as they were found; 0 where they were not.
+#[derive(Debug)]
+pub(crate) struct Memo {
+    pitch: usize,
+    codes: usize,
+    squared: Vec<f64>,
+}
+
+impl Memo {
+    /// Where the centres' distances to a code at an offset lie.
+    #[inline(always)]
+    fn index(&self, [dz, dy, dx]: [i32; 3], code: u8) -> usize {
+        let side = 2 * REMEMBERED + 1;
+        // Without slices there is none before the first.
+        let slice = if self.codes == 16 { 0 } else { dz + REMEMBERED };
+        let offset = (slice * side + dy + REMEMBERED) * side + dx + REMEMBERED;
+        (offset as usize * self.codes + usize::from(code)) * self.pitch
+    }
+}
+
+/// Squares of gaps along an axis, by offset, coordinate and extent.
+fn gaps(shape: &Shape, spacing: f64) -> Vec<f64> {
+    let mut out = Vec::new();
+    for offset in -BEFORE - 2..=BEFORE + 2 {
+        for at in 0..COORDINATES as i32 {
+            for extent in 0..EXTENTS as i32 {
+                let start = offset * shape.per_voxel();
+                let (first, last) = (start + extent / 3 * shape.half, start + extent % 3 * shape.half);
+                let gap = f64::from((first - at).max(at - last).max(0));
+                out.push((spacing * gap) * (spacing * gap));
+            }
+        }
+    }
+    out
+}
