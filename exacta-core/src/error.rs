@@ -231,6 +231,72 @@ pub enum Error {
         /// Number of elements that came.
         found: usize,
     },
+    /// Scores of a dtype that is not floating.
+    #[error("pred must hold floating-point scores; got {dtype}: pass probabilities or logits, not labels")]
+    ScoreDtype {
+        /// The dtype that came.
+        dtype: &'static str,
+    },
+    /// The reference has another shape than the scores ask for.
+    #[error("target must have shape {expected:?}; got {found:?}")]
+    TargetShape {
+        /// The shape that the scores ask for.
+        expected: Vec<usize>,
+        /// The shape that came.
+        found: Vec<usize>,
+    },
+    /// A counted label of the reference is none of the scored classes.
+    #[error(
+        "target must hold classes in [0, {classes}); found minimum {min} and maximum {max} where voxels count{hint}"
+    )]
+    TargetClass {
+        /// Number of classes.
+        classes: usize,
+        /// Smallest counted label.
+        min: i128,
+        /// Largest counted label.
+        max: i128,
+        /// The likely mistake, or nothing.
+        hint: &'static str,
+    },
+    /// A counted label of independent channels is neither 0 nor 1.
+    #[error("target must hold only 0 and 1 with multilabel=True; found {value}")]
+    MultilabelTarget {
+        /// The first offending value.
+        value: f64,
+    },
+    /// A counted score is NaN or infinite.
+    #[error("pred must be finite where voxels count; found {value}")]
+    NotFinite {
+        /// The first offending value.
+        value: f64,
+    },
+    /// A counted score is no probability.
+    #[error("pred must hold probabilities in [0, 1]; found {value}; pass from_logits=True if these are logits")]
+    NotProbability {
+        /// The first offending value.
+        value: f64,
+    },
+    /// The channels of a counted voxel are no distribution over classes.
+    #[error(
+        "channels of pred must sum to 1 within {tolerance} at each voxel; found a sum of {sum}; for independent channels pass multilabel=True"
+    )]
+    ChannelSum {
+        /// The sum that is farthest from 1.
+        sum: f64,
+        /// The largest distance from 1 that is taken.
+        tolerance: f64,
+    },
+    /// A number of bins that is too small or too large.
+    #[error("bins must lie in [{low}, {high}]; got {value}")]
+    Bins {
+        /// The value that came.
+        value: usize,
+        /// The smallest number allowed.
+        low: usize,
+        /// The largest number allowed.
+        high: usize,
+    },
     /// A size beyond what the records can index.
     #[error("{what} is {value}, more than the {limit} supported")]
     TooLarge {

@@ -182,16 +182,16 @@ impl Element for f32 {
 /// IEEE half precision, by its bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
-pub(crate) struct F16(u16);
+pub(crate) struct F16(pub(crate) u16);
 
 /// bfloat16, by its bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
-pub(crate) struct Bf16(u16);
+pub(crate) struct Bf16(pub(crate) u16);
 
 impl F16 {
     #[inline(always)]
-    fn widen(self) -> f32 {
+    pub(crate) fn widen(self) -> f32 {
         let (sign, exponent, fraction) =
             (u32::from(self.0 >> 15), u32::from(self.0 >> 10 & 31), u32::from(self.0 & 1023));
         let magnitude = match exponent {
@@ -206,7 +206,7 @@ impl F16 {
 
 impl Bf16 {
     #[inline(always)]
-    fn widen(self) -> f32 {
+    pub(crate) fn widen(self) -> f32 {
         f32::from_bits(u32::from(self.0) << 16)
     }
 }
@@ -282,6 +282,25 @@ impl<'a> Labels<'a> {
         with_view!(self, view => view.strides())
     }
 
+    /// Name of the dtype.
+    pub fn dtype(&self) -> &'static str {
+        match self {
+            Self::Bool(_) => "bool",
+            Self::U8(_) => "uint8",
+            Self::I8(_) => "int8",
+            Self::U16(_) => "uint16",
+            Self::I16(_) => "int16",
+            Self::U32(_) => "uint32",
+            Self::I32(_) => "int32",
+            Self::U64(_) => "uint64",
+            Self::I64(_) => "int64",
+            Self::F32(_) => "float32",
+            Self::F64(_) => "float64",
+            Self::F16(_) => "float16",
+            Self::Bf16(_) => "bfloat16",
+        }
+    }
+
     /// One image, after `leading` indices of batch and channel, in the order of `grid`.
     pub(crate) fn image(&self, leading: &[usize], grid: &Grid) -> Box<dyn Image + 'a> {
         macro_rules! boxed {
@@ -308,7 +327,7 @@ impl<'a> Labels<'a> {
 }
 
 /// The image behind leading indices, as three axes in the order of `grid`.
-fn narrow<'a, T>(view: &ArrayViewD<'a, T>, leading: &[usize], grid: &Grid) -> ArrayView3<'a, T> {
+pub(crate) fn narrow<'a, T>(view: &ArrayViewD<'a, T>, leading: &[usize], grid: &Grid) -> ArrayView3<'a, T> {
     let mut view = view.clone();
     for &index in leading {
         view = view.index_axis_move(Axis(0), index);

@@ -31,6 +31,7 @@ mod masks;
 pub mod parallel;
 pub mod quantile;
 pub mod scan;
+mod scores;
 pub mod stages;
 mod table;
 #[cfg(feature = "testing")]
@@ -47,4 +48,5 @@ pub use grid::Grid;
 pub use labels::{Element, Labels};
 pub use masks::{Masks, Region, Side};
 pub use ndarray;
+pub use scores::ScoreBatch;
 pub use table::Table;

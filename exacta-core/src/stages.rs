@@ -3,6 +3,10 @@
 //! A stage reads voxels and knows no metric; a formula reads records and sees no voxel. Each backend implements the
 //! same stages, so Dice and HD95 exist once whatever the device.
 
+pub use crate::scores::stage::{
+    RankNeed, RankStep, RankSums, RankTable, Reliability, ReliabilityBin, ScoreStage, ScoreSums, Selected,
+    SelectedScores, Term,
+};
 use crate::{Backend, Batch, Connectivity, Labels, Spacing, SurfaceKind, Table, Thinning};
 
 /// The four counts of one case and class, over the voxels that count.

@@ -142,6 +142,7 @@ pub fn evaluate<S: CountStage + SurfaceStage + SkeletonStage>(
                         value(counts, spacings.expect("checked for every size metric")[case].voxel())
                     }
                     Formula::Size { .. } => f64::NAN,
+                    Formula::Scores(_) => unreachable!("no metric of labels is one of scores"),
                     Formula::Surface { kind, value, .. } => {
                         let table = distances.iter().find(|(of, _)| of == kind).map(|(_, table)| table);
                         value(table.expect("measured above").get(case, class), class)?

@@ -27,11 +27,15 @@
 mod evaluate;
 mod options;
 pub mod overlap;
+pub mod probability;
+pub mod ranking;
 mod registry;
+mod scores;
 pub mod size;
 pub mod surface;
 pub mod topology;
 
 pub use evaluate::{MetricSet, evaluate};
 pub use options::{OptionValue, Options};
-pub use registry::{Better, Family, Formula, METRICS, MetricInfo, metric};
+pub use registry::{Better, Family, Formula, METRICS, MetricInfo, SCORE_METRICS, ScoreFormula, metric};
+pub use scores::evaluate_scores;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use exacta_core::{Combine, EmptyPolicy, Error, Percentile, Result, SurfaceKind, Tolerance, Unit, ZeroDivision};
+use exacta_core::{
+    Average, Bins, Combine, EmptyPolicy, Error, Percentile, Result, SurfaceKind, Tolerance, Unit, ZeroDivision,
+};
 
 use crate::MetricInfo;
 
@@ -101,6 +103,26 @@ impl Resolved<'_> {
 
     pub(crate) fn surface(&self) -> Result<SurfaceKind> {
         self.named("surface")
+    }
+
+    pub(crate) fn average(&self, option: &str) -> Result<Average> {
+        self.named(option)
+    }
+
+    /// A whole number of bins, at least `low`.
+    pub(crate) fn bins(&self, option: &str, low: usize) -> Result<Bins> {
+        let value = self.number(option)?;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole, and checked by `Bins`")]
+        if value.fract() == 0.0 && value >= 0.0 {
+            Bins::new(value as usize, low)
+        } else {
+            Err(self.wrong(option, "must be a whole number, not negative"))
+        }
+    }
+
+    /// At least two bins; 0 stands for none.
+    pub(crate) fn optional_bins(&self, option: &str) -> Result<Option<Bins>> {
+        if self.number(option)? == 0.0 { Ok(None) } else { self.bins(option, 2).map(Some) }
     }
 
     /// The unit, which must be one of images with `axes` axes.

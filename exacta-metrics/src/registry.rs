@@ -1,10 +1,12 @@
 //! The list of all metrics: what each needs, its options and how it is built from them.
 
-use exacta_core::stages::{Counts, Need, SkeletonCounts, SurfaceDistances};
-use exacta_core::{Error, Result, SurfaceKind, Thinning};
+use exacta_core::stages::{
+    Counts, Need, RankNeed, RankSums, Reliability, ScoreSums, SkeletonCounts, SurfaceDistances, Term,
+};
+use exacta_core::{Average, Bins, CalibrationMode, Error, Result, SurfaceKind, Thinning};
 
 use crate::options::Resolved;
-use crate::{OptionValue, overlap, size, surface, topology};
+use crate::{OptionValue, overlap, probability, ranking, size, surface, topology};
 
 /// The kind of a metric, which is also the folder of its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +17,10 @@ pub enum Family {
     Size,
     /// Distances between surfaces.
     Surface,
+    /// Scores and calibration of probabilities.
+    Probability,
+    /// Orders of scores.
+    Ranking,
     /// Shapes rather than voxels.
     Topology,
 }
@@ -26,6 +32,8 @@ impl Family {
             Self::Overlap => "overlap",
             Self::Size => "size",
             Self::Surface => "surface",
+            Self::Probability => "probability",
+            Self::Ranking => "ranking",
             Self::Topology => "topology",
         }
     }
@@ -106,6 +114,42 @@ pub enum Formula {
         /// The value.
         value: Box<dyn Fn(&Counts, &SkeletonCounts) -> f64 + Send + Sync>,
     },
+    /// A function of scores, for [`crate::evaluate_scores`].
+    Scores(ScoreFormula),
+}
+
+/// A metric of scores with its options settled.
+#[derive(Debug, Clone, Copy)]
+pub enum ScoreFormula {
+    /// Of a sum over voxels.
+    Sums {
+        /// What is summed.
+        term: Term,
+        /// How labels become one value.
+        average: Average,
+        /// The value.
+        value: fn(&ScoreSums) -> f64,
+    },
+    /// Of confidences in bins.
+    Reliability {
+        /// How many.
+        bins: Bins,
+        /// Which confidences.
+        mode: CalibrationMode,
+        /// How labels become one value.
+        average: Average,
+        /// The value.
+        value: fn(&Reliability) -> f64,
+    },
+    /// Of a ranking.
+    Ranking {
+        /// What is needed of it.
+        need: RankNeed,
+        /// Bins of the scores; `None` is exact.
+        bins: Option<Bins>,
+        /// The value.
+        value: fn(&RankSums) -> f64,
+    },
 }
 
 /// What is known of a metric.
@@ -129,7 +173,7 @@ pub struct MetricInfo {
     pub(crate) build: fn(&Resolved<'_>) -> Result<Formula>,
 }
 
-/// Every metric.
+/// Every metric of labels.
 pub const METRICS: &[MetricInfo] = &[
     overlap::dice::INFO,
     overlap::iou::INFO,
@@ -150,6 +194,15 @@ pub const METRICS: &[MetricInfo] = &[
     surface::masd::INFO,
     surface::nsd::INFO,
     topology::cldice::INFO,
+];
+
+/// Every metric of scores: probabilities or logits, not labels.
+pub const SCORE_METRICS: &[MetricInfo] = &[
+    probability::brier_score::INFO,
+    probability::negative_log_likelihood::INFO,
+    probability::expected_calibration_error::INFO,
+    ranking::average_precision::INFO,
+    ranking::auroc::INFO,
 ];
 
 /// The metric of a name.

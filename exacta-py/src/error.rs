@@ -35,8 +35,17 @@ pub(crate) fn exception(error: &Error) -> PyErr {
         | Error::ImageRank { .. }
         | Error::GridMismatch { .. }
         | Error::OutputLength { .. }
+        | Error::TargetShape { .. }
+        | Error::TargetClass { .. }
+        | Error::MultilabelTarget { .. }
+        | Error::NotFinite { .. }
+        | Error::NotProbability { .. }
+        | Error::ChannelSum { .. }
+        | Error::Bins { .. }
         | Error::TooLarge { .. } => ExactaValueError::new_err(message),
-        Error::FractionalLabel { .. } | Error::Option { .. } => ExactaTypeError::new_err(message),
+        Error::FractionalLabel { .. } | Error::Option { .. } | Error::ScoreDtype { .. } => {
+            ExactaTypeError::new_err(message)
+        }
         Error::NotResolved { .. } => ExactaRuntimeError::new_err(message),
     }
 }

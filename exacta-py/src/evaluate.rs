@@ -85,20 +85,25 @@ pub(crate) fn evaluate<'py>(
 fn metric_set(metrics: &[(String, Bound<'_, PyDict>)]) -> PyResult<MetricSet> {
     let mut set = MetricSet::default();
     for (name, given) in metrics {
-        let mut options = Options::new();
-        for (option, value) in given {
-            let value = if value.is_instance_of::<PyBool>() {
-                OptionValue::Flag(value.extract()?)
-            } else if value.is_instance_of::<PyString>() {
-                OptionValue::Text(value.extract()?)
-            } else if let Ok(value) = value.extract::<f64>() {
-                OptionValue::Number(value)
-            } else {
-                OptionValue::Numbers(value.extract()?)
-            };
-            options = options.with(&option.extract::<String>()?, value);
-        }
-        set.push(name, &options).map_err(|error| exception(&error))?;
+        set.push(name, &options(given)?).map_err(|error| exception(&error))?;
     }
     Ok(set)
+}
+
+/// Options read from a dict.
+pub(crate) fn options(given: &Bound<'_, PyDict>) -> PyResult<Options> {
+    let mut options = Options::new();
+    for (option, value) in given {
+        let value = if value.is_instance_of::<PyBool>() {
+            OptionValue::Flag(value.extract()?)
+        } else if value.is_instance_of::<PyString>() {
+            OptionValue::Text(value.extract()?)
+        } else if let Ok(value) = value.extract::<f64>() {
+            OptionValue::Number(value)
+        } else {
+            OptionValue::Numbers(value.extract()?)
+        };
+        options = options.with(&option.extract::<String>()?, value);
+    }
+    Ok(options)
 }

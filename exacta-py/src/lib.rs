@@ -8,6 +8,7 @@ mod error;
 mod evaluate;
 mod pool;
 mod registry;
+mod scores;
 
 use pyo3::prelude::*;
 
@@ -15,7 +16,8 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add("METRICS", registry::metrics(module.py())?)?;
+    module.add("METRICS", registry::metrics(module.py(), exacta_metrics::METRICS)?)?;
+    module.add("SCORE_METRICS", registry::metrics(module.py(), exacta_metrics::SCORE_METRICS)?)?;
     module.add_function(wrap_pyfunction!(edt::distance_transform, module)?)?;
     module.add_function(wrap_pyfunction!(edt::signed_distance, module)?)?;
     module.add_function(wrap_pyfunction!(edt::nearest, module)?)?;
@@ -23,6 +25,13 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(components::label_components, module)?)?;
     module.add_function(wrap_pyfunction!(components::filter_components, module)?)?;
     module.add_function(wrap_pyfunction!(components::component_statistics, module)?)?;
+    module.add_function(wrap_pyfunction!(scores::evaluate_scores, module)?)?;
+    module.add_function(wrap_pyfunction!(scores::reliability_sums, module)?)?;
+    module.add_function(wrap_pyfunction!(scores::reliability_values, module)?)?;
+    module.add_function(wrap_pyfunction!(scores::rank_curves, module)?)?;
+    module.add_function(wrap_pyfunction!(scores::rank_histograms, module)?)?;
+    module.add_function(wrap_pyfunction!(scores::histogram_curve, module)?)?;
+    module.add_function(wrap_pyfunction!(scores::selected_scores, module)?)?;
     module.add_function(wrap_pyfunction!(components::skeletonize, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::simd_level, module)?)
 }

@@ -1,12 +1,12 @@
 //! The registry of metrics, for the Python side and the command line.
 
-use exacta_metrics::{METRICS, OptionValue};
+use exacta_metrics::{MetricInfo, OptionValue};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 /// A dict for each metric: name, family, unit, better, range, symmetric, options (`None` for one that must be given).
-pub(crate) fn metrics(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
-    let rows: Vec<Bound<'_, PyDict>> = METRICS
+pub(crate) fn metrics<'py>(py: Python<'py>, list: &[MetricInfo]) -> PyResult<Bound<'py, PyTuple>> {
+    let rows: Vec<Bound<'_, PyDict>> = list
         .iter()
         .map(|info| {
             let options = PyDict::new(py);

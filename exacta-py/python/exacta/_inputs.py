@@ -263,7 +263,9 @@ def _real_channels(host: Host, mask: npt.NDArray[np.bool_] | None, argument: str
     return Host(host.array.real, None, host.device)
 
 
-def _check_mask(mask: Any, pred: Host, expected: tuple[int, ...]) -> npt.NDArray[np.bool_]:
+def _check_mask(
+    mask: Any, pred: Host, expected: tuple[int, ...], per_label: tuple[int, ...] | None = None
+) -> npt.NDArray[np.bool_]:
     host = library_of(mask).to_host(mask, "mask")
     array = host.array
     if array.dtype != np.bool_:
@@ -276,7 +278,7 @@ def _check_mask(mask: Any, pred: Host, expected: tuple[int, ...]) -> npt.NDArray
         array = array.view(np.bool_)
     if host.device != pred.device:
         raise ExactaValueError(f"mask must be on the device of pred, {_device(pred)}; got {_device(host)}")
-    if array.shape == expected:
+    if array.shape in (expected, per_label):
         return array
     if array.shape == (expected[0], 1, *expected[1:]):
         return array[:, 0]

@@ -1,17 +1,25 @@
-from typing import Any, Literal, TypedDict, type_check_only
+from typing import Any, Literal, TypeAlias, TypedDict, type_check_only
 
 import numpy as np
 import numpy.typing as npt
 
 __all__ = [
     "METRICS",
+    "SCORE_METRICS",
     "__version__",
     "component_statistics",
     "distance_transform",
     "evaluate",
+    "evaluate_scores",
     "filter_components",
+    "histogram_curve",
     "label_components",
     "nearest",
+    "rank_curves",
+    "rank_histograms",
+    "reliability_sums",
+    "reliability_values",
+    "selected_scores",
     "signed_distance",
     "simd_level",
     "skeletonize",
@@ -22,7 +30,7 @@ __version__: str
 @type_check_only
 class MetricInfo(TypedDict):
     name: str
-    family: Literal["overlap", "size", "surface", "topology"]
+    family: Literal["overlap", "size", "surface", "topology", "probability", "ranking"]
     unit: str
     better: Literal["higher", "lower", "near zero", "none"]
     options: dict[str, float | bool | str | None]
@@ -30,6 +38,32 @@ class MetricInfo(TypedDict):
     symmetric: bool
 
 METRICS: tuple[MetricInfo, ...]
+SCORE_METRICS: tuple[MetricInfo, ...]
+
+@type_check_only
+class Scored(TypedDict):
+    pred: npt.NDArray[Any]
+    target: npt.NDArray[Any]
+    mask: npt.NDArray[np.bool_] | None
+    pred_half: str | None
+    target_half: str | None
+    multilabel: bool
+    from_logits: bool
+    ignore_index: int | None
+    threads: int
+
+_Floats: TypeAlias = npt.NDArray[np.float64]
+_Curve: TypeAlias = tuple[_Floats, _Floats, _Floats, _Floats, float, float]
+
+def evaluate_scores(
+    scored: Scored, name: str, given: dict[str, float | bool | str | list[float]], *, first: int = 0
+) -> _Floats: ...
+def reliability_sums(scored: Scored, *, bins: int, mode: str) -> _Floats: ...
+def reliability_values(sums: _Floats) -> tuple[npt.NDArray[np.int64], _Floats, _Floats, _Floats]: ...
+def rank_curves(scored: Scored, *, first: int = 0) -> list[_Curve]: ...
+def rank_histograms(scored: Scored, *, bins: int, first: int = 0) -> npt.NDArray[np.int64]: ...
+def histogram_curve(histogram: npt.NDArray[np.int64]) -> _Curve: ...
+def selected_scores(scored: Scored, *, first: int = 0) -> list[tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]]: ...
 
 def distance_transform(
     mask: npt.NDArray[Any],

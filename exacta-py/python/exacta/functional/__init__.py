@@ -1,4 +1,4 @@
-"""Segmentation metrics as plain functions, one value per case and class.
+r"""Segmentation metrics as plain functions, one value per case and class.
 
 Every function takes `pred` and `target` and returns a float64 array of shape (B, K), one row per case and one column
 per reported class. `evaluate` computes several metrics in one pass. What follows holds for all of them.
@@ -16,6 +16,9 @@ per reported class. `evaluate` computes several metrics in one pass. What follow
 K is the number of classes or channels, less one with ``include_background=False``, which drops the column of class 0
 (its voxels still count as negatives of the other classes). Axes of length 1 are never dropped: a volume of one slice
 is a volume, whose every voxel touches the outside.
+
+Probabilities and rankings take scores instead: `pred` of shape (B, C, \*spatial) with floating probabilities or logits,
+`target` with class indices (B, \*spatial), or with ``multilabel=True`` zeros and ones of the shape of `pred`.
 
 **Counted voxels.** `mask` (bool, or uint8 with 0 and 1; True counts) and `ignore_index` (voxels whose *target* has
 that label) remove voxels from both arrays; what they hold is then neither counted nor checked. Outside the image is
@@ -37,26 +40,43 @@ looked for in this order: conversion of the arrays, equal shapes, equal devices,
 
 from ._evaluate import evaluate
 from ._overlap import dice, iou, precision, sensitivity, specificity
+from ._probability import (
+    brier_score,
+    expected_calibration_error,
+    negative_log_likelihood,
+    reliability_diagram,
+)
+from ._ranking import auroc, average_precision, voxel_ranking
+from ._results import RankingCurve, RankingResult, ReliabilityDiagram
 from ._similarity import relative_volume_difference, volume_similarity
 from ._size import area_error, predicted_area, predicted_volume, target_area, target_volume, volume_error
 from ._surface import assd, hausdorff_distance, hd95, masd, nsd
 from ._topology import cldice, skeletonize
 
 __all__ = [
+    "RankingCurve",
+    "RankingResult",
+    "ReliabilityDiagram",
     "area_error",
     "assd",
+    "auroc",
+    "average_precision",
+    "brier_score",
     "cldice",
     "dice",
     "evaluate",
+    "expected_calibration_error",
     "hausdorff_distance",
     "hd95",
     "iou",
     "masd",
+    "negative_log_likelihood",
     "nsd",
     "precision",
     "predicted_area",
     "predicted_volume",
     "relative_volume_difference",
+    "reliability_diagram",
     "sensitivity",
     "skeletonize",
     "specificity",
@@ -64,4 +84,5 @@ __all__ = [
     "target_volume",
     "volume_error",
     "volume_similarity",
+    "voxel_ranking",
 ]
