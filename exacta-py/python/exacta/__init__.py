@@ -1,7 +1,8 @@
 """Exact segmentation metrics for NumPy, PyTorch, JAX and CuPy arrays.
 
-The metrics are in `exacta.functional`, distance transforms in `exacta.edt`, connected components in
-`exacta.components`. Importing exacta imports none of PyTorch, JAX and CuPy.
+The metrics are in `exacta.functional`, and as objects that collect a data set in `exacta.metrics`; distance transforms
+are in `exacta.edt`, connected components in `exacta.components`. Importing exacta imports none of PyTorch, JAX
+and CuPy.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ._threads import get_num_threads, set_num_threads
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from . import components, edt, functional
+    from . import components, edt, functional, metrics
 
     __version__: str
 
@@ -30,13 +31,14 @@ __all__ = [
     "edt",
     "functional",
     "get_num_threads",
+    "metrics",
     "set_num_threads",
 ]
 
 
 def __getattr__(name: str) -> ModuleType | str:
     # Submodules load on first use, so that `import exacta` costs no more than it must.
-    if name in ("components", "edt", "functional"):
+    if name in ("components", "edt", "functional", "metrics"):
         return importlib.import_module(f"{__name__}.{name}")
     if name == "__version__":
         from ._native import __version__
