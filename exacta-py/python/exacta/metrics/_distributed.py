@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from .._errors import ExactaRuntimeError, ExactaValueError
+from .._errors import ExactaValueError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +46,7 @@ def _written(value: Any) -> Any:
     return repr(value)
 
 
-def exchange(settings: Mapping[str, str], state: State, problem: Exception | None = None) -> list[State]:
+def exchange(settings: Mapping[str, str], state: State) -> list[State]:
     """Return the states of all processes in order of their ranks; that of this one alone where there is no group.
 
     Parameters
@@ -55,30 +55,19 @@ def exchange(settings: Mapping[str, str], state: State, problem: Exception | Non
         What must be the same everywhere, as `fingerprint` writes it.
     state : object
         What is passed on: arrays and plain objects.
-    problem : Exception, optional
-        Why this process has no state to give: then all raise.
 
     Raises
     ------
     ExactaValueError
         On every process, if settings differ.
-    ExactaRuntimeError
-        On the other processes, if one has a problem; that one raises it.
     """
     group = _group()
     if group is None:
-        if problem is not None:
-            raise problem
         return [state]
-    text = json.dumps(dict(settings)).encode()
+    text = json.dumps(dict(settings), sort_keys=True).encode()
     digest = np.frombuffer(hashlib.sha256(text).digest(), np.int64)
-    body = b"" if problem is not None else pickle.dumps(state, protocol=5)
-    heads = _gather(group, np.array([*digest, len(text), len(body), problem is not None], np.int64))
-    if problem is not None:
-        raise problem
-    failed = [rank for rank, head in enumerate(heads) if head[6]]
-    if failed:
-        raise ExactaRuntimeError(f"process {failed[0]} could not give its state; its own error says why")
+    body = pickle.dumps(state, protocol=5)
+    heads = _gather(group, np.array([*digest, len(text), len(body)], np.int64))
     if any((head[:4] != heads[0][:4]).any() for head in heads):
         _refuse([json.loads(text) for text in _gather_bytes(group, text, [int(head[4]) for head in heads])])
     return [pickle.loads(body) for body in _gather_bytes(group, body, [int(head[5]) for head in heads])]
