@@ -11,7 +11,6 @@ import pytest
 pytest.importorskip("torch.distributed")
 
 import distributed_worker as worker
-
 from exacta import metrics
 
 WORKER = Path(worker.__file__)

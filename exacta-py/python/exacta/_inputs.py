@@ -72,6 +72,7 @@ class Inputs:
     ) -> list[Any]:
         """Return one (B, K) array per metric, in the library and on the device of `pred`; the voxels are read once."""
         results: list[npt.NDArray[np.float64]]
+        known = skeletons or {}
         if self._arguments["num_classes"] == 0:  # one-hot without channels
             results = [np.empty((self.batch, 0)) for _ in metrics]
         else:
@@ -83,7 +84,8 @@ class Inputs:
                 pred_half=self._pred.half,
                 target_half=self._target.half,
                 threads=get_num_threads(),
-                **(skeletons or {}),
+                pred_skeleton=known.get("pred_skeleton"),
+                target_skeleton=known.get("target_skeleton"),
                 **self._arguments,
             )
         from_host = self._library.from_host

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
+from typing_extensions import Self
 
 from .._arrays import library_of
 from .._errors import ExactaRuntimeError, ExactaTypeError, ExactaValueError, shown
@@ -74,8 +75,8 @@ def summary(rows: npt.NDArray[np.float64], case_ids: tuple[CaseId, ...] | None, 
     per_class = np.array([_mean(column.tolist()) for column in rows.T], np.float64).reshape(rows.shape[1])
     count = (~np.isnan(rows)).sum(axis=0, dtype=np.int64)
     back = library_of(like).from_host
-    arrays = (rows.copy(), per_class, np.array(_mean(per_class.tolist())), count)
-    return MetricResult(*(back(array, like) for array in arrays), case_ids=case_ids)
+    mean = np.array(_mean(per_class.tolist()))
+    return MetricResult(back(rows.copy(), like), back(per_class, like), back(mean, like), back(count, like), case_ids)
 
 
 def check_case_ids(case_ids: Any, batch: int) -> list[CaseId] | None:
@@ -145,7 +146,7 @@ class Stateful(ABC):
         self._like = None
         self._clear()
 
-    def merge(self: Metric, other: Metric) -> Metric:
+    def merge(self, other: Self) -> Self:
         """Add the cases of another metric with the same settings, behind those of this one.
 
         Parameters
@@ -367,7 +368,9 @@ def _joined(states: list[dict[str, Any]]) -> tuple[npt.NDArray[np.float64], tupl
         raise ExactaRuntimeError("there is nothing to compute from; call update first")
     widths = sorted({state["rows"].shape[1] for state in states})
     if len(widths) > 1:
-        raise ExactaValueError(f"every process must report the same number of classes; got {widths[0]} and {widths[-1]}")
+        raise ExactaValueError(
+            f"every process must report the same number of classes; got {widths[0]} and {widths[-1]}"
+        )
     rows = np.concatenate([state["rows"] for state in states])
     filled = [state for state in states if len(state["rows"])]
     named = [state["case_ids"] is not None for state in filled]

@@ -12,8 +12,8 @@ from .._arrays import library_of
 from .._errors import ExactaRuntimeError, ExactaValueError
 from .._inputs import _check_ignore_index
 from .._scores import check_bins, check_mode, check_multilabel, prepare_scores
-from ..functional._results import RankingCurve, RankingResult, ReliabilityDiagram
 from .._threads import get_num_threads
+from ..functional._results import RankingCurve, RankingResult, ReliabilityDiagram
 from ._base import CaseId, Stateful, check_case_ids, unique_cases
 from ._probability import check_ranking
 
