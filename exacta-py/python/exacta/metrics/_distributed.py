@@ -79,8 +79,8 @@ def _refuse(settings: list[dict[str, str]]) -> None:
             first, second = (mapping.get(name, "nothing") for mapping in (settings[0], other))
             if first != second:
                 raise ExactaValueError(
-                    f"every process must compute the same metric with the same settings; {name} is {first} on process 0 "
-                    f"and {second} on process {rank}"
+                    f"every process must compute the same metric with the same settings; {name} is {first} on process "
+                    f"0 and {second} on process {rank}"
                 )
 
 

@@ -197,8 +197,9 @@ class VolumeSimilarity(_Counted):
 
 
 class RelativeVolumeDifference(_Counted):
-    """Relative volume difference of each case and class; means over cases. See
-    `exacta.functional.relative_volume_difference`.
+    """Relative difference of the volumes of each case and class; means over cases.
+
+    See `exacta.functional.relative_volume_difference`.
 
     Parameters
     ----------
