@@ -3,6 +3,7 @@
 
 mod arrays;
 mod components;
+mod counts;
 mod edt;
 mod error;
 mod evaluate;
@@ -33,5 +34,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scores::histogram_curve, module)?)?;
     module.add_function(wrap_pyfunction!(scores::selected_scores, module)?)?;
     module.add_function(wrap_pyfunction!(components::skeletonize, module)?)?;
+    module.add_function(wrap_pyfunction!(counts::count, module)?)?;
+    module.add_function(wrap_pyfunction!(counts::of_counts, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::simd_level, module)?)
 }

@@ -98,6 +98,8 @@ def scenarios(rank, world):
     yield "ranking", scored(metrics.VoxelRanking(), mine)
     yield "ranking named", scored(metrics.VoxelRanking(), [*mine, 0], case_ids=lambda i: [i])
     yield "binned ranking", scored(metrics.VoxelRanking(bins=4), mine)
+    overlap = metrics.PooledOverlap(metrics=["dice", "iou"], num_classes=3)
+    yield "pooled overlap", filled(overlap, [*mine, 3], case_ids=lambda i: [i])
     yield "nobody", dice()
     yield "nobody ranked", metrics.VoxelRanking()
     empty = dice()

@@ -180,7 +180,7 @@ def test_pooled_ranking():
 
 
 def test_the_list_is_whole():
-    others = {"MetricCollection", "MetricResult", "PerCaseMetric", *POOLED}
+    others = {"MetricCollection", "MetricResult", "PerCaseMetric", "PooledOverlap", "PooledResult", *POOLED}
     assert set(metrics.__all__) == {*CLASSES, *others}
     for name in metrics.__all__:
         assert inspect.getdoc(getattr(metrics, name)), name
@@ -309,6 +309,42 @@ def test_no_split_changes_a_bit():
     whole = metrics.Dice(num_classes=4)
     whole.update(pred, target)
     exact(reverse.compute().per_class, whole.compute().per_class)
+
+
+def test_pooled_counts_and_means_over_cases_are_different_numbers():
+    # (TP, FP, FN) is (0, 0, 1) in the first case and (98, 1, 1) in the second.
+    pred, target = np.zeros((2, 1, 120), int), np.zeros((2, 1, 120), int)
+    target[0, 0, 0] = 1
+    pred[1, 0, :99], target[1, 0, 1:100] = 1, 1
+    layout = {"num_classes": 3, "include_background": False}
+    mean, pooled = metrics.Dice(**layout), metrics.PooledOverlap(metrics={"dice": {}, "sensitivity": {}}, **layout)
+    for metric in (mean, pooled):
+        metric.update(pred, target)
+    np.testing.assert_allclose(mean.compute().mean, 0.4949495, atol=1e-7)
+    result = pooled.compute()
+    exact(result.values["dice"], [196 / 199, nan])
+    exact(result.values["sensitivity"], [98 / 100, nan])
+    exact(result.counts, [[98, 1, 2, 139], [0, 0, 0, 240]])
+    split, named = (metrics.PooledOverlap(metrics={"dice": {}, "sensitivity": {}}, **layout) for _ in range(2))
+    for case in (1, 0):
+        split.update(pred[case : case + 1], target[case : case + 1])
+        named.update(pred[::-1], target[::-1], case_ids=["b", "a"])
+    exact(split.compute().counts, result.counts)
+    exact(named.compute().counts, result.counts)
+    exact(pooled.merge(split).compute().counts, 2 * np.asarray(result.counts))
+    with pytest.raises(RuntimeError, match="update"):
+        metrics.PooledOverlap(metrics=["dice"], **layout).compute()
+    for chosen in (["hd95"], ["cldice"], ["predicted_volume"], ["nope"]):
+        with pytest.raises(ValueError, match="metrics"):
+            metrics.PooledOverlap(metrics=chosen, **layout)
+
+
+def test_a_class_that_is_missed_once_and_absent_elsewhere():
+    metric = metrics.Dice(num_classes=3, include_background=False)
+    for case in range(10):
+        metric.update(np.zeros((1, 2, 2), int), np.full((1, 2, 2), int(case == 0)))
+    exact(metric.compute().per_class, [0.0, nan])
+    exact(metric.compute().count, [1, 0])
 
 
 def test_identical_perfect_batches_and_unequal_ones():

@@ -87,6 +87,11 @@ def test_pooled_metrics_do_not_depend_on_the_split(results):
         check(results, name, worker.scored(metric, range(7)))
 
 
+def test_pooled_counts(results):
+    metric = metrics.PooledOverlap(metrics=["dice", "iou"], num_classes=3)
+    check(results, "pooled overlap", worker.filled(metric, range(7)))
+
+
 def test_nobody_has_a_case(results):
     for name in ("nobody", "nobody ranked"):
         found = agreed(results, name)

@@ -91,6 +91,10 @@ class Inputs:
         from_host = self._library.from_host
         return [from_host(result, self._like) for result in results]
 
+    def returned(self, result: npt.NDArray[Any]) -> Any:
+        """Return a result in the library and on the device of `pred`."""
+        return self._library.from_host(result, self._like)
+
     def measure_one(
         self,
         name: str,
@@ -116,6 +120,19 @@ class Inputs:
                 raise ExactaValueError(f"{argument} must be on {_device(self._pred)}, as pred; got {_device(host)}")
             found[argument] = _real_channels(_widened(host), None, argument).array
         return found
+
+    def counts(self) -> npt.NDArray[np.int64]:
+        """Return TP, FP, FN and TN of each case and class, (B, K, 4)."""
+        if self._arguments["num_classes"] == 0:
+            return np.empty((self.batch, 0, 4), np.int64)
+        return _native.count(
+            self._pred.array,
+            self._target.array,
+            pred_half=self._pred.half,
+            target_half=self._target.half,
+            threads=get_num_threads(),
+            **self._arguments,
+        )
 
     def require_channels(self) -> None:
         """Refuse one-hot arrays without channels, which have no surface; counts of them are empty arrays."""

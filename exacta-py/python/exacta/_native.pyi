@@ -8,6 +8,7 @@ __all__ = [
     "SCORE_METRICS",
     "__version__",
     "component_statistics",
+    "count",
     "distance_transform",
     "evaluate",
     "evaluate_scores",
@@ -15,6 +16,7 @@ __all__ = [
     "histogram_curve",
     "label_components",
     "nearest",
+    "of_counts",
     "rank_curves",
     "rank_histograms",
     "reliability_sums",
@@ -127,6 +129,23 @@ def skeletonize(
     zeroed: bool = False,
     threads: int = 1,
 ) -> list[int]: ...
+def count(
+    pred: npt.NDArray[Any],
+    target: npt.NDArray[Any],
+    *,
+    input_format: str,
+    num_classes: int,
+    include_background: bool,
+    ignore_index: int | None = None,
+    mask: npt.NDArray[np.bool_] | None = None,
+    pred_half: str | None = None,
+    target_half: str | None = None,
+    threads: int = 1,
+) -> npt.NDArray[np.int64]: ...
+def of_counts(
+    counts: npt.NDArray[np.int64],
+    metrics: list[tuple[str, dict[str, float | bool | str | list[float]]]],
+) -> npt.NDArray[np.float64]: ...
 def evaluate(
     pred: npt.NDArray[Any],
     target: npt.NDArray[Any],

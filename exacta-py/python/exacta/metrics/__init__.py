@@ -10,7 +10,7 @@ scores of each case, and their means            `Dice`, `IoU`, `Sensitivity`, `P
                                                 `BrierScore`, `NegativeLogLikelihood`, `ExpectedCalibrationError`,
                                                 `AveragePrecision`, `AUROC`
 several of them from one read                   `MetricCollection`
-the voxels of all cases together                `Calibration`, `VoxelRanking`
+the voxels of all cases together                `PooledOverlap`, `Calibration`, `VoxelRanking`
 your own                                        a subclass of `PerCaseMetric`
 ==============================================  ====================================================================
 
@@ -35,6 +35,7 @@ by hand: `state_dict`, `load_state_dict`, `merge`. Objects pickle and copy.
 
 from ._base import MetricResult, PerCaseMetric
 from ._collection import MetricCollection
+from ._counts import PooledOverlap, PooledResult
 from ._overlap import Dice, IoU, Precision, RelativeVolumeDifference, Sensitivity, Specificity, VolumeSimilarity
 from ._pooled import Calibration, VoxelRanking
 from ._probability import AUROC, AveragePrecision, BrierScore, ExpectedCalibrationError, NegativeLogLikelihood
@@ -60,6 +61,8 @@ __all__ = [
     "MetricResult",
     "NegativeLogLikelihood",
     "PerCaseMetric",
+    "PooledOverlap",
+    "PooledResult",
     "Precision",
     "PredictedArea",
     "PredictedVolume",

@@ -203,7 +203,7 @@ class Stateful(ABC):
             raise ExactaTypeError(f"state must be a dict made by state_dict(); got {type(state).__name__}")
         missing = {"format", "settings", "library", "state"} - set(state)
         if missing:
-            raise ExactaValueError(f"state must be a dict made by state_dict(); it has no {sorted(missing)[0]!r}")
+            raise ExactaValueError(f"state must be a dict made by state_dict(); it has no {min(missing)!r}")
         if state["format"] != _FORMAT:
             raise ExactaValueError(f"state must have format {_FORMAT}, that of this version; got {state['format']!r}")
         self._require_settings(state["settings"], "state")

@@ -20,7 +20,7 @@ from ._probability import check_ranking
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .._scores import Mode, ScoreInputs
+    from .._scores import Mode
 
 __all__ = ["Calibration", "VoxelRanking"]
 
@@ -60,15 +60,15 @@ class _Pooled(Stateful):
         self._named = dict(zip(names, named, strict=True))
         self._columns = columns
 
-    def _add(self, inputs: ScoreInputs, pieces: list[Any], columns: int, case_ids: Any) -> None:
-        ids = check_case_ids(case_ids, inputs.batch)
+    def _add(self, like: Any, pieces: list[Any], columns: int, case_ids: Any) -> None:
+        ids = check_case_ids(case_ids, len(pieces))
         state: dict[str, Any] = {"columns": columns, "pieces": [], "ids": [], "named": []}
         if ids is None:
             state["pieces"] = pieces
         else:
             state |= {"ids": ids, "named": pieces}
         self._absorb(state)
-        self._remember(inputs.back(np.zeros(0)))
+        self._remember(like)
 
     def _pooled(self) -> tuple[Any, int, Any]:
         """All cases of all processes as one piece, the number of columns, and what makes results like the updates."""
@@ -157,7 +157,7 @@ class Calibration(_Pooled):
         s = self._settings
         inputs = prepare_scores(pred, target, s["multilabel"], s["from_logits"], s["ignore_index"], mask)
         sums = _native.reliability_sums(inputs.scored, bins=s["bins"], mode=s["mode"])
-        self._add(inputs, list(sums), sums.shape[1], case_ids)
+        self._add(inputs.back(np.zeros(0)), list(sums), sums.shape[1], case_ids)
 
     def compute(self) -> ReliabilityDiagram:
         """Build the diagram of all cases so far; they stay. Processes take part as in `PerCaseMetric.compute`.
@@ -256,7 +256,7 @@ class VoxelRanking(_Pooled):
             pieces = [pairs[row * columns : (row + 1) * columns] for row in range(inputs.batch)]
         else:
             pieces = list(_native.rank_histograms(inputs.scored, bins=s["bins"], first=first))
-        self._add(inputs, pieces, columns, case_ids)
+        self._add(inputs.back(np.zeros(0)), pieces, columns, case_ids)
 
     def compute(self) -> RankingResult:
         """Rank the voxels of all cases so far; they stay. Processes take part as in `PerCaseMetric.compute`.
