@@ -43,6 +43,10 @@ impl MetricSet {
         Ok(())
     }
 
+    pub(crate) fn metrics(&self) -> &[(&'static MetricInfo, Formula)] {
+        &self.metrics
+    }
+
     /// Number of metrics.
     pub fn len(&self) -> usize {
         self.metrics.len()

@@ -27,6 +27,7 @@
 mod evaluate;
 mod options;
 pub mod overlap;
+mod pooled;
 pub mod probability;
 pub mod ranking;
 mod registry;

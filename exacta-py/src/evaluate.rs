@@ -82,7 +82,7 @@ pub(crate) fn evaluate<'py>(
 }
 
 /// The metrics asked for, their options read from dicts.
-fn metric_set(metrics: &[(String, Bound<'_, PyDict>)]) -> PyResult<MetricSet> {
+pub(crate) fn metric_set(metrics: &[(String, Bound<'_, PyDict>)]) -> PyResult<MetricSet> {
     let mut set = MetricSet::default();
     for (name, given) in metrics {
         set.push(name, &options(given)?).map_err(|error| exception(&error))?;

@@ -3,6 +3,7 @@
 
 mod arrays;
 mod components;
+mod counts;
 mod edt;
 mod error;
 mod evaluate;
@@ -43,5 +44,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(losses::loss_backward, module)?)?;
     module.add_function(wrap_pyfunction!(losses::loss_statistics, module)?)?;
     module.add_function(wrap_pyfunction!(losses::loss_from_statistics, module)?)?;
+    module.add_function(wrap_pyfunction!(counts::count, module)?)?;
+    module.add_function(wrap_pyfunction!(counts::of_counts, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::simd_level, module)?)
 }

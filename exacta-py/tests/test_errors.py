@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import exacta
-from exacta import functional
+from exacta import _native, functional
 from exacta.functional import dice, evaluate
 
 A = np.array([[[0, 1], [1, 2]]])
 A3 = A[None]
 HOT = np.array([[[[1, 0], [0, 1]], [[0, 1], [1, 0]]]])
 V, T = ValueError, TypeError
-NAMES = [name for name in functional.__all__ if name != "evaluate"]
+NAMES = [info["name"] for info in _native.METRICS]
 
 
 def parameters_of(name):
@@ -99,6 +99,7 @@ BAD = {
         ("95", T), (None, T), (1j, T),
     ],
     "combine": [("sum", V), (None, V), (1, V), ([], V)],
+    "thinning": [("zhang", V), ("Lee", V), (None, V), (1, V), ([], V)],
     "surface": [("triangles", V), ("Mesh", V), ([], V), (None, V), (1, V)],
     "backend": [("triton", V), ("torch", V), ("cuda", V), (None, V), (1, V)],
     "tolerance": [

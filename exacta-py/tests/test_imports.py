@@ -27,6 +27,7 @@ def run(code):
     [
         "import exacta",
         "import exacta.functional",
+        "import exacta.metrics",
         "import exacta; exacta.functional.dice([[[0, 1]]], [[[0, 1]]], num_classes=2)",
         "import exacta; exacta.functional.hd95([[[0, 1]]], [[[0, 1]]], num_classes=2, spacing=[1.0, 2.0])",
     ],

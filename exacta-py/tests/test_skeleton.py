@@ -179,6 +179,7 @@ def test_a_skeleton_keeps_its_components_where_asked():
 def test_threads_change_nothing(threads):
     rng = np.random.default_rng(5)
     pred, target = (rng.integers(0, 4, (2, 20, 30, 40)) for _ in range(2))
-    expected = [[cldice(p[None] == c, t[None] == c, **BINARY)[0, 0] for c in range(4)] for p, t in zip(pred, target)]
+    pairs = list(zip(pred, target, strict=True))
+    expected = [[cldice(p[None] == c, t[None] == c, **BINARY)[0, 0] for c in range(4)] for p, t in pairs]
     exacta.set_num_threads(threads)
     np.testing.assert_array_equal(cldice(pred, target, num_classes=4), expected)

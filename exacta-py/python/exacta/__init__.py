@@ -1,8 +1,10 @@
 """Exact segmentation metrics for NumPy, PyTorch, JAX and CuPy arrays.
 
-The metrics are in `exacta.functional`, distance transforms in `exacta.edt`, connected components in
-`exacta.components`, lesions and their scores in `exacta.lesions` and `exacta.detection`, training losses for
-PyTorch in `exacta.losses`. Importing exacta imports none of PyTorch, JAX and CuPy.
+The metrics are in `exacta.functional`, and as objects that collect a data set in `exacta.metrics`; lesions and their
+scores in `exacta.lesions` and `exacta.detection`, distance transforms in `exacta.edt`, connected components in
+`exacta.components`. Training losses for PyTorch are in `exacta.losses`, their values and gradients for other arrays in
+`exacta.functional_losses`; adapters to other packages in `exacta.integrations`. Importing exacta imports none of PyTorch,
+JAX and CuPy.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from ._threads import get_num_threads, set_num_threads
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from . import components, detection, edt, functional, lesions, losses
+    from . import components, detection, edt, functional, functional_losses, integrations, lesions, losses, metrics
 
     __version__: str
 
@@ -31,16 +33,31 @@ __all__ = [
     "detection",
     "edt",
     "functional",
+    "functional_losses",
     "get_num_threads",
+    "integrations",
     "lesions",
     "losses",
+    "metrics",
     "set_num_threads",
 ]
+
+_SUBMODULES = (
+    "components",
+    "detection",
+    "edt",
+    "functional",
+    "functional_losses",
+    "integrations",
+    "lesions",
+    "losses",
+    "metrics",
+)
 
 
 def __getattr__(name: str) -> ModuleType | str:
     # Submodules load on first use, so that `import exacta` costs no more than it must.
-    if name in ("components", "detection", "edt", "functional", "lesions", "losses"):
+    if name in _SUBMODULES:
         return importlib.import_module(f"{__name__}.{name}")
     if name == "__version__":
         from ._native import __version__

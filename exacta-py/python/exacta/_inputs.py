@@ -73,6 +73,7 @@ class Inputs:
     ) -> list[Any]:
         """Return one (B, K) array per metric, in the library and on the device of `pred`; the voxels are read once."""
         results: list[npt.NDArray[np.float64]]
+        known = skeletons or {}
         if self._arguments["num_classes"] == 0:  # one-hot without channels
             results = [np.empty((self.batch, 0)) for _ in metrics]
         else:
@@ -84,7 +85,8 @@ class Inputs:
                 pred_half=self._pred.half,
                 target_half=self._target.half,
                 threads=get_num_threads(),
-                **(skeletons or {}),
+                pred_skeleton=known.get("pred_skeleton"),
+                target_skeleton=known.get("target_skeleton"),
                 **self._arguments,
             )
         from_host = self._library.from_host
@@ -140,6 +142,19 @@ class Inputs:
                 raise ExactaValueError(f"{argument} must be on {_device(self._pred)}, as pred; got {_device(host)}")
             found[argument] = _real_channels(_widened(host), None, argument).array
         return found
+
+    def counts(self) -> npt.NDArray[np.int64]:
+        """Return TP, FP, FN and TN of each case and class, (B, K, 4)."""
+        if self._arguments["num_classes"] == 0:
+            return np.empty((self.batch, 0, 4), np.int64)
+        return _native.count(
+            self._pred.array,
+            self._target.array,
+            pred_half=self._pred.half,
+            target_half=self._target.half,
+            threads=get_num_threads(),
+            **self._arguments,
+        )
 
     def require_channels(self) -> None:
         """Refuse one-hot arrays without channels, which have no surface; counts of them are empty arrays."""

@@ -11,6 +11,7 @@ __all__ = [
     "component_statistics",
     "detect",
     "detection_curve",
+    "count",
     "distance_transform",
     "evaluate",
     "evaluate_scores",
@@ -23,6 +24,7 @@ __all__ = [
     "loss_from_statistics",
     "loss_statistics",
     "nearest",
+    "of_counts",
     "rank_curves",
     "rank_histograms",
     "reliability_sums",
@@ -197,6 +199,23 @@ def skeletonize(
     zeroed: bool = False,
     threads: int = 1,
 ) -> list[int]: ...
+def count(
+    pred: npt.NDArray[Any],
+    target: npt.NDArray[Any],
+    *,
+    input_format: str,
+    num_classes: int,
+    include_background: bool,
+    ignore_index: int | None = None,
+    mask: npt.NDArray[np.bool_] | None = None,
+    pred_half: str | None = None,
+    target_half: str | None = None,
+    threads: int = 1,
+) -> npt.NDArray[np.int64]: ...
+def of_counts(
+    counts: npt.NDArray[np.int64],
+    metrics: list[tuple[str, dict[str, float | bool | str | list[float]]]],
+) -> npt.NDArray[np.float64]: ...
 def evaluate(
     pred: npt.NDArray[Any],
     target: npt.NDArray[Any],

@@ -84,7 +84,8 @@ def evaluate(
     Notes
     -----
     Order of checks: the selection, `mask` and `ignore_index` with distances, the arrays, options of counts and sizes in
-    the order of `metrics`, then options of distances and `cldice`, `spacing`, `backend`, and last the values of the arrays.
+    the order of `metrics`, then options of distances and `cldice`, `spacing`, `backend`, and last the values of the
+    arrays.
 
     References
     ----------

@@ -81,9 +81,9 @@ def cldice(
 
     Notes
     -----
-    With ``"lee"`` a small cube against itself scores 0, as its skeleton is empty; ``"keep-components"`` gives 1. Spacing
-    plays no part. Each class is thinned within its box, several at a time. Equal to clDice of MetricsReloaded and
-    Panoptica in 3-D where it is defined; in 2-D these thin by Zhang's rule.
+    With ``"lee"`` a small cube against itself scores 0, as its skeleton is empty; ``"keep-components"`` gives 1.
+    Spacing plays no part. Each class is thinned within its box, several at a time. Equal to clDice of MetricsReloaded
+    and Panoptica in 3-D where it is defined; in 2-D these thin by Zhang's rule.
 
     References
     ----------
