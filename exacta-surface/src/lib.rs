@@ -48,6 +48,7 @@ mod shells;
 mod surfels;
 mod tags;
 mod tail;
+mod tally;
 mod transform;
 mod words;
 
