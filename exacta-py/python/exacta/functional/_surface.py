@@ -7,8 +7,8 @@ What a surface consists of is chosen by `surface`:
   (outside the image counts as background), each with the length or area of the marching surface in its block as weight:
   DeepMind's surface elements.
 
-Distances are exact Euclidean distances between these places, in the unit of the spacing. d(P, T) stands for the distances
-from every element of the prediction to the nearest of the target, d(T, P) for the reverse, w for the weights.
+Distances are exact Euclidean distances between these places, in the unit of the spacing. d(P, T) stands for the
+distances from every element of the prediction to the nearest of the target, d(T, P) for the reverse, w for the weights.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ def hausdorff_distance(
     spacing : float, (ndim,) or (B, ndim)
         Length of a voxel along each axis in mm, in the order of the array axes.
     percentile : float, default 100.0
-        In [0, 100]; 100 is the largest distance. Of voxels interpolated linearly between ranks; of weighted elements the
-        distance of the first, in ascending order, at which the cumulative share of the weights reaches it.
+        In [0, 100]; 100 is the largest distance. Of voxels interpolated linearly between ranks; of weighted elements
+        the distance of the first, in ascending order, at which the cumulative share of the weights reaches it.
     combine : {"max", "mean", "pooled"}, default "max"
         How the two directions become one.
     surface : {"voxels", "surfels"}, default "voxels"
@@ -147,7 +147,8 @@ def hd95(
 ) -> Any:
     """95th percentile of the Hausdorff distance.
 
-    ``HD95 = max(D(P, T), D(T, P))``, with ``D`` the 95th percentile of d(P, T) and of d(T, P); for ``"mean"`` and ``"pooled"`` see `hausdorff_distance`.
+    ``HD95 = max(D(P, T), D(T, P))``, with ``D`` the 95th percentile of d(P, T) and of d(T, P); for
+    ``"mean"`` and ``"pooled"`` see `hausdorff_distance`.
 
     Parameters
     ----------
