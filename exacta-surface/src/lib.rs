@@ -50,6 +50,7 @@ mod shells;
 mod surfels;
 mod tags;
 mod tail;
+mod tally;
 mod transform;
 mod words;
 

@@ -1,5 +1,6 @@
-//! Normals of the triangles of each code of 2x2x2 voxels. Made by `cargo xtask reference-refresh`; do not edit.
+//! Normals of the triangles of each code of 2x2x2 voxels.
 //!
+//! Made by `cargo xtask reference-refresh`; do not edit.
 //! From `lookup_tables.py` of surface-distance, Copyright 2018 Google Inc., Apache License 2.0; signs are left out.
 
 /// Up to four normals a code, their components in eighths, one octal digit an axis; 0 where there is none.

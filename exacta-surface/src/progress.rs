@@ -70,15 +70,14 @@ impl<T: Tag> Direction<'_, T> {
     /// Number of known distances of at most `squared`.
     fn known_within(&self, squared: f64) -> u64 {
         let shells: u64 = self.known.iter().take_while(|known| known.0 <= squared).map(|known| known.2).sum();
-        shells + self.found.iter().filter(|found| found.0 <= squared).count() as u64
+        shells + self.found.iter().filter(|found| found.0 <= squared).map(|found| found.2).sum::<u64>()
     }
 
     /// Weight of the queries known to be closer than `squared`, in any order of the sum.
     #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
     fn weight_below(&self, squared: f64) -> f64 {
         let weight = |tag: T| self.weights.values[tag.place()];
-        let shells = self.known.iter().filter(|known| known.0 < squared).map(|known| weight(known.1) * known.2 as f64);
-        let found = self.found.iter().filter(|found| found.0 < squared).map(|found| weight(found.1));
-        shells.sum::<f64>() + found.sum::<f64>()
+        let near = self.known.iter().chain(&self.found).filter(|known| known.0 < squared);
+        near.map(|known| weight(known.1) * known.2 as f64).sum()
     }
 }

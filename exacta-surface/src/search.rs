@@ -11,6 +11,7 @@ use exacta_core::{Cpu, Level};
 use crate::bricks::{Bounds, Points};
 use crate::tags::Tag;
 use crate::tail::Place;
+use crate::tally::Known;
 use crate::transform;
 
 /// A query brick and what is known of its distances.
@@ -76,7 +77,7 @@ impl<T: Tag> Search<T> {
         place: Place<'_>,
         groups: &[Group],
         above: Option<f64>,
-        found: &mut Vec<(f64, T)>,
+        found: &mut Vec<Known<T>>,
     ) {
         if self.spent.load(Ordering::Relaxed) > self.budget {
             return self.transform(cpu, place, groups, found);
@@ -101,7 +102,7 @@ impl<T: Tag> Search<T> {
             match part {
                 Some(part) => {
                     let tags = &self.tags[self.queries.starts[group.brick]..];
-                    found.extend(part.into_iter().zip(tags.iter().copied()));
+                    found.extend(part.into_iter().zip(tags).map(|(squared, &tag)| (squared, tag, 1)));
                 }
                 None => late.push(*group),
             }
@@ -118,14 +119,14 @@ impl<T: Tag> Search<T> {
     }
 
     /// Tier 3 for the queries of `groups`.
-    fn transform(&self, cpu: &Cpu, place: Place<'_>, groups: &[Group], found: &mut Vec<(f64, T)>) {
+    fn transform(&self, cpu: &Cpu, place: Place<'_>, groups: &[Group], found: &mut Vec<Known<T>>) {
         let queries = groups.iter().flat_map(|group| {
             let range = self.queries.starts[group.brick]..self.queries.starts[group.brick + 1];
             range.map(|i| (self.queries.whole(i), self.tags[i]))
         });
-        let features = (0..self.features.len()).map(|i| self.features.whole(i));
-        let (queries, features) = (queries.collect(), features.collect());
-        found.extend(transform::squared_distances(cpu, place.size(), place.spacing, features, queries));
+        let mut features: Vec<[u32; 3]> = (0..self.features.len()).map(|i| self.features.whole(i)).collect();
+        features.sort_unstable();
+        found.extend(transform::squared_distances(cpu, place.size(), place.spacing, &features, queries.collect()));
     }
 }
 
@@ -179,6 +180,7 @@ mod tests {
     use super::*;
     use crate::dense::WordBox;
     use crate::squared;
+    use crate::tally::expanded;
     use crate::words::Words;
 
     /// Points on a lattice of pseudo-random coordinates, in bricks of their own.
@@ -235,7 +237,7 @@ mod tests {
                 for wave in groups.chunks(7) {
                     search.resolve(&cpu, place, wave, None, &mut found);
                 }
-                let mut wanted: Vec<(f64, u8)> = (0..search.queries.len())
+                let wanted: Vec<Known<u8>> = (0..search.queries.len())
                     .map(|i| {
                         let query = search.queries.point(i);
                         let nearest = (0..search.features.len())
@@ -244,13 +246,10 @@ mod tests {
                                 squared(spacing, std::array::from_fn(|k| query[k] - feature[k]))
                             })
                             .fold(f64::INFINITY, f64::min);
-                        (nearest, search.tags[i])
+                        (nearest, search.tags[i], 1)
                     })
                     .collect();
-                for list in [&mut found, &mut wanted] {
-                    list.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-                }
-                assert_eq!(found, wanted, "budget {budget}");
+                assert_eq!(expanded(&found), expanded(&wanted), "budget {budget}");
             }
         }
     }

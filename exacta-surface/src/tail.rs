@@ -13,11 +13,15 @@ use crate::dense::WordBox;
 use crate::progress::unmet;
 use crate::search::Search;
 use crate::tags::{Tag, Weights};
+use crate::tally::Known;
 use crate::transform;
 use crate::words::{Words, ones};
 
 /// With more than one query or feature in so many voxels of the box, the transform is quicker than any search.
 const BULK: u64 = 48;
+
+/// Queries that the transform takes at once.
+const CHUNK: usize = 1 << 19;
 
 /// What the shells found for one direction, and what they left.
 #[derive(Debug)]
@@ -38,9 +42,6 @@ pub(crate) struct Start<'a, T> {
     pub(crate) features: &'a Words<'a>,
 }
 
-/// A squared distance, what queries at it carry, and their number.
-pub(crate) type Known<T> = (f64, T, u64);
-
 /// Where the surfaces lie.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'a> {
@@ -58,6 +59,20 @@ impl Place<'_> {
 
     fn voxels(&self) -> usize {
         self.size().into_iter().product()
+    }
+
+    /// How many of the words the transform takes at once, and how many queries these hold: whole slices, for some [`CHUNK`] queries. Where
+    /// slices are not those of axis 0, its first pass would be made for each, so all words are.
+    fn chunk(&self, words: &[(u32, u64)]) -> (usize, usize) {
+        let mut queries = 0;
+        for (i, &(word, bits)) in words.iter().enumerate() {
+            let fresh = i == 0 || self.bounds.at(word)[0] != self.bounds.at(words[i - 1].0)[0];
+            if fresh && queries >= CHUNK && self.grid.order()[0] == 0 {
+                return (i, queries);
+            }
+            queries += bits.count_ones() as usize;
+        }
+        (words.len(), queries)
     }
 
     /// Coordinates along the image's axes, relative to the box.
@@ -93,7 +108,7 @@ pub(crate) struct Direction<'a, T> {
     pub(crate) weight: f64,
     pub(crate) weights: &'a Weights,
     pub(crate) known: Vec<Known<T>>,
-    pub(crate) found: Vec<(f64, T)>,
+    pub(crate) found: Vec<Known<T>>,
     max: Option<f64>,
     /// Every query closer than this (squared) is known.
     pub(crate) reached: f64,
@@ -132,10 +147,17 @@ impl<'a, T: Tag> Direction<'a, T> {
 
     /// Resolves everything that is left by tier 3.
     fn transform(&mut self, cpu: &Cpu, place: Place<'_>) {
-        let queries = place.points(std::mem::take(&mut self.left).into_iter());
-        let queries = queries.into_iter().zip(std::mem::take(&mut self.tags)).collect();
-        let features = place.points(self.features.iter());
-        self.found = transform::squared_distances(cpu, place.size(), place.spacing, features, queries);
+        let (left, tags) = (std::mem::take(&mut self.left), std::mem::take(&mut self.tags));
+        let (mut left, mut tags) = (&left[..], &tags[..]);
+        let mut features = place.points(self.features.iter());
+        features.sort_unstable();
+        while !left.is_empty() {
+            let (words, count) = place.chunk(left);
+            let queries = place.points(left[..words].iter().copied()).into_iter().zip(tags[..count].iter().copied());
+            let queries = queries.collect();
+            (left, tags) = (&left[words..], &tags[count..]);
+            self.found.extend(transform::squared_distances(cpu, place.size(), place.spacing, &features, queries));
+        }
         self.reached = f64::INFINITY;
     }
 
@@ -197,8 +219,7 @@ impl<'a, T: Tag> Direction<'a, T> {
     /// What is known closer than a distance, ascending; at one distance, weights ascending.
     pub(crate) fn bins(&self, below: f64) -> Vec<Bin> {
         let known = self.known.iter().copied().filter(|known| known.2 > 0);
-        let found = self.found.iter().map(|&(squared, tag)| (squared, tag, 1));
-        let rooted = known.chain(found).map(|(squared, tag, count)| (squared.sqrt(), tag, count));
+        let rooted = known.chain(self.found.iter().copied()).map(|(squared, tag, count)| (squared.sqrt(), tag, count));
         let mut all: Vec<Known<T>> = rooted.filter(|known| known.0 < below).collect();
         // Places of weights are in order of the weights.
         all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));

@@ -11,6 +11,7 @@ use exacta_core::Cpu;
 use crate::bricks::Points;
 use crate::minima::Minima;
 use crate::tags::Tag;
+use crate::tally::{Known, Tally};
 
 /// Where a query lies, and what it carries.
 pub(crate) type Query<T> = ([u32; 3], T);
@@ -29,22 +30,21 @@ pub(crate) fn cost(size: [usize; 3], queries: &Points) -> u64 {
     2 * voxels + 64 * queries.len() as u64
 }
 
-/// The squared distances from queries to their nearest features, with the queries' tags, in no particular order.
+/// The squared distances from queries to their nearest features (in ascending order), with the queries' tags, counted.
 pub(crate) fn squared_distances<T: Tag>(
     cpu: &Cpu,
     size: [usize; 3],
     spacing: [f64; 3],
-    mut features: Vec<[u32; 3]>,
+    features: &[[u32; 3]],
     mut queries: Vec<Query<T>>,
-) -> Vec<(f64, T)> {
+) -> Vec<Known<T>> {
     queries.sort_unstable();
-    features.sort_unstable();
     // Shares cut through slices and rows: what two of them need is made twice, which a few shares can afford.
     let parts = queries.len().div_ceil(SHARE).min(2 * cpu.threads.count()).max(1);
     let results = cpu.threads.map(parts, |part| {
         let range = part * queries.len() / parts..(part + 1) * queries.len() / parts;
         let queries = &queries[range];
-        exacta_core::dispatch!(cpu.level, simd => some_queries(simd, size, spacing, &features, queries))
+        exacta_core::dispatch!(cpu.level, simd => some_queries(simd, size, spacing, features, queries))
     });
     results.concat()
 }
@@ -61,7 +61,7 @@ fn some_queries<S, T: Tag>(
     spacing: [f64; 3],
     points: &[[u32; 3]],
     queries: &[Query<T>],
-) -> Vec<(f64, T)> {
+) -> Vec<Known<T>> {
     let [_, rows, columns] = size;
     let (blocks, pitch) = (columns.div_ceil(BLOCK), columns.div_ceil(BLOCK) * BLOCK);
     let [along_slices, along_rows, along_columns] = [0, 1, 2].map(|k| squares(spacing[k], size[k]));
@@ -70,7 +70,7 @@ fn some_queries<S, T: Tag>(
     let mut over_rows: Vec<Minima> = (0..blocks).map(|_| Minima::default()).collect();
     let mut over_columns = Minima::default();
     let mut line = vec![f64::INFINITY; pitch];
-    let mut out = Vec::with_capacity(queries.len());
+    let mut out = Tally::new();
     let mut finite = Vec::new();
     for queries in queries.chunk_by(|a, b| a.0[0] == b.0[0]) {
         columns_of.slice(queries[0].0[0] as usize, &along_slices, pitch, &mut plane);
@@ -90,7 +90,7 @@ fn some_queries<S, T: Tag>(
                 for &(query, tag) in queries {
                     let column = query[2] as usize;
                     let candidates = finite.iter().map(|&at| along_columns[at.abs_diff(column)] + line[at]);
-                    out.push((candidates.fold(f64::INFINITY, |a, b| if b < a { b } else { a }), tag));
+                    out.add(candidates.fold(f64::INFINITY, |a, b| if b < a { b } else { a }), tag);
                 }
                 continue;
             }
@@ -106,11 +106,11 @@ fn some_queries<S, T: Tag>(
                         (*best, nearest) = (candidate, at);
                     }
                 });
-                out.push((best, tag));
+                out.add(best, tag);
             }
         }
     }
-    out
+    out.finish()
 }
 
 /// The minimum over rows for the 32 columns at the start of `plane`, in `row`.
@@ -182,6 +182,7 @@ impl<'a> Columns<'a> {
 mod tests {
     use super::*;
     use crate::squared;
+    use crate::tally::expanded;
 
     #[test]
     fn equals_the_least_of_all_features() {
@@ -196,19 +197,17 @@ mod tests {
         {
             let points: Vec<[usize; 3]> = (0..count).map(|_| [next(7), next(9), next(70)]).collect();
             let whole = |at: [usize; 3]| at.map(|n| u32::try_from(n).expect("small"));
-            let features: Vec<[u32; 3]> = points.into_iter().map(whole).collect();
+            let mut features: Vec<[u32; 3]> = points.into_iter().map(whole).collect();
+            features.sort_unstable();
             let queries: Vec<Query<u8>> =
                 (0..300).map(|i| (whole([next(7), next(9), next(70)]), (i % 7) as u8)).collect();
-            let mut found = squared_distances(&Cpu::new(), size, spacing, features.clone(), queries.clone());
+            let found = squared_distances(&Cpu::new(), size, spacing, &features, queries.clone());
             let nearest = |(query, tag): &Query<u8>| {
                 let offset = |at: &[u32; 3]| std::array::from_fn(|k| f64::from(query[k]) - f64::from(at[k]));
-                (features.iter().map(|at| squared(spacing, offset(at))).fold(f64::INFINITY, f64::min), *tag)
+                (features.iter().map(|at| squared(spacing, offset(at))).fold(f64::INFINITY, f64::min), *tag, 1)
             };
-            let mut wanted: Vec<(f64, u8)> = queries.iter().map(nearest).collect();
-            for list in [&mut found, &mut wanted] {
-                list.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-            }
-            assert_eq!(found, wanted);
+            let wanted: Vec<Known<u8>> = queries.iter().map(nearest).collect();
+            assert_eq!(expanded(&found), expanded(&wanted));
         }
     }
 }

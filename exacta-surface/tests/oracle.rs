@@ -156,7 +156,7 @@ fn spacings() -> impl Strategy<Value = [f64; 3]> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
     fn every_need_on_every_backend(case in cases(11), spacing in spacings()) {

@@ -2,10 +2,11 @@
 
     python surfels.py [--check]
 
-DeepMind's table holds, for each code of a 2x2x2 block, the normals of the triangles of its marching cube; a normal's length is the
-triangle's area on the unit grid. Areas need no sign, so components are written without, in eighths, one octal digit each. The
-order is kept: an area is a sum in that order. Rule that the table follows: triangulate the code, or its complement where more
-than four voxels are inside, by the case table of VTK; normals are half the cross products of edges.
+DeepMind's table holds, for each code of a 2x2x2 block, the normals of the triangles of its marching cube; a normal's
+length is the triangle's area on the unit grid. Areas need no sign, so components are written without, in eighths, one
+octal digit each. The order is kept: an area is a sum in that order. Rule that the table follows: triangulate the code,
+or its complement where more than four voxels are inside, by the case table of VTK; normals are half the cross products
+of edges.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import sys
 from pathlib import Path
 
 FILE = Path(__file__).resolve().parents[2] / "exacta-surface" / "src" / "normals.rs"
-HEAD = """//! Normals of the triangles of each code of 2x2x2 voxels. Made by `cargo xtask reference-refresh`; do not edit.
+HEAD = """//! Normals of the triangles of each code of 2x2x2 voxels.
 //!
+//! Made by `cargo xtask reference-refresh`; do not edit.
 //! From `lookup_tables.py` of surface-distance, Copyright 2018 Google Inc., Apache License 2.0; signs are left out.
 
 /// Up to four normals a code, their components in eighths, one octal digit an axis; 0 where there is none.

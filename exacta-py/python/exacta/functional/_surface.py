@@ -85,8 +85,8 @@ def hausdorff_distance(
     spacing : float, (ndim,) or (B, ndim)
         Length of a voxel along each axis in mm, in the order of the array axes.
     percentile : float, default 100.0
-        In [0, 100]; 100 is the largest distance. Of voxels interpolated linearly between ranks; of weighted elements the
-        distance of the first, in ascending order, at which the cumulative share of the weights reaches it.
+        In [0, 100]; 100 is the largest distance. Of voxels interpolated linearly between ranks; of weighted elements
+        the distance of the first, in ascending order, at which the cumulative share of the weights reaches it.
     combine : {"max", "mean", "pooled"}, default "max"
         How the two directions become one.
     surface : {"voxels", "surfels", "mesh", "faces"}, default "voxels"
@@ -152,7 +152,8 @@ def hd95(
 ) -> Any:
     """95th percentile of the Hausdorff distance.
 
-    ``HD95 = max(D(P, T), D(T, P))``, with ``D`` the 95th percentile of d(P, T) and of d(T, P); for ``"mean"`` and ``"pooled"`` see `hausdorff_distance`.
+    ``HD95 = max(D(P, T), D(T, P))``, with ``D`` the 95th percentile of d(P, T) and of d(T, P); for
+    ``"mean"`` and ``"pooled"`` see `hausdorff_distance`.
 
     Parameters
     ----------
