@@ -11,7 +11,7 @@ what is missing here belongs to other parts of the library:
 - stateful metrics: P32, P42, P43, and the pooled mean of P52
 - memory: P19 is in `test_memory.py`
 
-P49 has the voxel half only, surface elements come with `surface="surfels"`.
+The half of P49 with surface elements is in `test_surfels.py`.
 """
 
 import importlib.util

@@ -273,7 +273,8 @@ impl Corners {
             let mut note = |at: usize, voxels: u64| {
                 if voxels != 0 {
                     slice.each_label(at, voxels, |label, _| {
-                        if !self.labels.contains(&label) && !(self.skip_zero && label == 0) {
+                        let passed_over = self.skip_zero && label == 0;
+                        if !passed_over && !self.labels.contains(&label) {
                             self.labels.push(label);
                         }
                     });

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parent
 FIXTURES = HERE.parents[1] / "exacta-py" / "tests" / "fixtures"
+PAIRS = ("pairs.json", "pairs_surfels.json")
 BACKGROUND = {"with_background": True, "without_background": False}
 
 
@@ -66,17 +67,17 @@ def update(stored: dict, computed: dict, tool: str, row: str) -> Iterator[Change
             yield Change(tool, f"{row}/{key}", before, after)
 
 
-def refresh_pairs(directory: Path, tools: list[Tool], seen: set[str]) -> tuple[dict, list[Change]]:
-    """Recomputes `pairs.json`."""
-    rows, masks, changes = load(directory / "pairs.json"), np.load(directory / "pairs.npz"), []
-    for name, row in tqdm(rows.items(), desc="pairs", unit="pair"):
+def refresh_pairs(directory: Path, tools: list[Tool], seen: set[str], file: str) -> tuple[dict, list[Change]]:
+    """Recomputes one of the files of values of the masks in `pairs.npz`."""
+    rows, masks, changes = load(directory / file), np.load(directory / "pairs.npz"), []
+    for name, row in tqdm(rows.items(), desc=file, unit="pair"):
         pred, target = (masks[name] & 1).astype(bool), (masks[name] >> 1 & 1).astype(bool)
         for tool in tools:
             if tool.pair is None or tool.name not in row:
                 continue
             seen.add(tool.name)
             computed = tool.pair(pred, target, tuple(row["spacing"]), row["taus"], frozenset(row[tool.name]))
-            changes += update(row[tool.name], computed, tool.name, f"pairs/{name}")
+            changes += update(row[tool.name], computed, tool.name, f"{Path(file).stem}/{name}")
     return rows, changes
 
 
@@ -135,7 +136,7 @@ def main() -> int:
         warnings.simplefilter("ignore")
         with np.errstate(all="ignore"):
             done = {
-                "pairs.json": refresh_pairs(args.fixtures, tools, seen),
+                **{file: refresh_pairs(args.fixtures, tools, seen, file) for file in PAIRS},
                 "multiclass.json": refresh_multiclass(args.fixtures, tools, seen),
             }
     changes = [change for _, found in done.values() for change in found]

@@ -4,8 +4,9 @@ use crate::{Error, Result};
 
 /// A percentile in `[0, 100]`; 0 is a value, not "unset".
 ///
-/// Between two ranks it is interpolated linearly, `d[lo] + (d[hi] - d[lo]) * (pos - lo)` with
-/// `pos = q / 100 * (n - 1)`; 100 is the plain maximum.
+/// Of points, it is interpolated linearly between two ranks, `d[lo] + (d[hi] - d[lo]) * (pos - lo)` with
+/// `pos = q / 100 * (n - 1)`; of weighted patches it is the first distance at which the cumulative share of the weight reaches it. 100 is
+/// the plain maximum.
 ///
 /// | tool | percentile of HD95 |
 /// |---|---|

@@ -5,7 +5,34 @@ per reported class. `evaluate` computes several metrics in one pass. What follow
 
 **Layout.** A batch axis comes first, always.
 
-====================  ==============================================  ===============  ====================================
+====================  =============================================  ==================================================
+`input_format`        shape                                          values
+====================  =============================================  ==================================================
+``"index"``           (B, H, W) or (B, D, H, W)                      labels in [0, num_classes): bool, any integer, or
+                                                                     floating where every label is a whole number
+``"one-hot"``         (B, C, H, W) or (B, C, D, H, W)                exactly 0 or 1, any dtype; channels may overlap
+====================  =============================================  ==================================================
+
+K is the number of classes or channels, less one with ``include_background=False``, which drops the column of class 0
+(its voxels still count as negatives of the other classes). Axes of length 1 are never dropped: a volume of one slice
+is a volume, whose every voxel touches the outside.
+
+**Counted voxels.** `mask` (bool, or uint8 with 0 and 1; True counts) and `ignore_index` (voxels whose *target* has
+that label) remove voxels from both arrays; what they hold is then neither counted nor checked. Outside the image is
+background.
+
+**Libraries.** Each array may come from NumPy, PyTorch, JAX, CuPy, any library with DLPack or the array API, or be
+nested lists. The result is in the library and on the device of `pred`; of lists, and of objects without a library of
+their own, it is a NumPy array. PyTorch, JAX and CuPy are not needed and not imported. Arrays on a GPU are copied to
+the host and measured there in this version, and the result is put on their device (on the CPU where a device has no
+float64). `pred`, `target` and `mask` must be on one device. Nothing returned requires a gradient.
+
+**Spacing.** Lengths in the order of the array axes: one number; one per spatial axis; or shape (B, axes), one row per
+case. SimpleITK's ``GetSpacing()`` has the reverse order. Areas, volumes and distances are in its unit, called mm here.
+
+**Surfaces.** `surface` says what distances are measured between, and changes every one of them.
+
+=============  ==============================================  ===============  ====================================
 `surface`      elements                                        weight           distance to the other surface's
 =============  ==============================================  ===============  ====================================
 ``"voxels"``   mask voxels with a face neighbour outside       1                nearest such voxel, centre to centre
