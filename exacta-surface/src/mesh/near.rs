@@ -53,6 +53,8 @@ pub(crate) struct Geometry<'a, P> {
     gaps: [Vec<[[f64; EXTENTS]; COORDINATES]>; 3],
     /// The centres of each code.
     pub(crate) queries: Vec<[Centre; MOST]>,
+    /// By distance along the row and coordinate: the lesser gap of both sides.
+    beside: Vec<[f64; COORDINATES]>,
     /// By distance along the row: the least gap of all.
     narrow: Vec<f64>,
     /// What each code holds along each axis, as an index of extents.
@@ -111,6 +113,7 @@ impl<'a, P: Patch> Geometry<'a, P> {
             gaps: [0, 1, 2].map(|axis| gaps(shape, &metric, axis)),
             queries: Vec::new(),
             extents: extents.collect(),
+            beside: Vec::new(),
             narrow: Vec::new(),
             whole: [0, 1, 2].map(|k| extent(k, &mut ends(k).into_iter())),
             metric,
@@ -150,6 +153,11 @@ impl<'a, P: Patch> Geometry<'a, P> {
         }
         let order = |row: &Row| row.offset[0].abs() + row.offset[1].abs();
         rows.sort_by(|a, b| a.bound.total_cmp(&b.bound).then(order(a).cmp(&order(b))));
+        let nearest = |least: i32, at| {
+            let [after, before] = [least, -least].map(|dx| self.gap(2, dx, at, self.whole[2]));
+            after.min(before)
+        };
+        let beside = (0..=BEFORE).map(|least| std::array::from_fn(|at| nearest(least, at))).collect();
         let narrow: Vec<f64> = (0..=BEFORE).map(|least| inner(2, least).min(inner(2, -least))).collect();
         let outside = inner(1, REACH + 1).min(inner(1, -REACH - 1));
         let outside = if flat { outside } else { outside.min(inner(0, REACH + 1)).min(inner(0, -REACH - 1)) };
@@ -163,7 +171,7 @@ impl<'a, P: Patch> Geometry<'a, P> {
             })
             .collect();
         rows.truncate(ROWS);
-        (self.rows, self.narrow) = (rows, narrow);
+        (self.rows, self.beside, self.narrow) = (rows, beside, narrow);
     }
 
     #[inline(always)]
@@ -232,6 +240,15 @@ impl<'a, P: Patch> Geometry<'a, P> {
             if window == 0 {
                 continue;
             }
+            let (mut across, mut open) = ([0.0; MOST], false);
+            for (i, centre) in query.centres.iter().enumerate() {
+                let [z, y, _] = centre.at.map(usize::from);
+                across[i] = self.gap(0, dz, z, self.whole[0]) + self.gap(1, dy, y, self.whole[1]);
+                open |= across[i] < best[i];
+            }
+            if !open {
+                continue;
+            }
             let (mut right, mut left) = (window >> BEFORE, window << (64 - BEFORE));
             while right | left != 0 {
                 let (r, l) = (right.trailing_zeros() as i32, left.leading_zeros() as i32 + 1);
@@ -242,6 +259,12 @@ impl<'a, P: Patch> Geometry<'a, P> {
                     left &= !(1 << (64 - l));
                     -l
                 };
+                // The cells to come are as far to either side at least.
+                let beside = &self.beside[dx.unsigned_abs() as usize];
+                let gain = |i: usize| across[i] + beside[usize::from(query.centres[i].at[2]) % COORDINATES] < best[i];
+                if !(0..n).any(gain) {
+                    break;
+                }
                 let offset = [dz, dy, dx];
                 if offset == guessed {
                     continue;
