@@ -83,14 +83,14 @@ def test_two_boxes(spacing, hd, at_95, average, within):
 
 
 def test_faces_by_hand():
-    # Two voxels against three in a row. A face is two triangles, whose centres lie a third and two thirds along its sides.
+    # Two voxels against three in a row. A face is two triangles, with centres a third and two thirds along its sides.
     keys = {"num_classes": 2, "include_background": False, "spacing": 1, "surface": "faces"}
     pred, target = np.zeros((1, 3, 3, 5), np.uint8), np.zeros((1, 3, 3, 5), np.uint8)
     pred[0, 1, 1, 1:3] = target[0, 1, 1, 1:4] = 1
     close(hausdorff_distance(pred, target, **keys), 1.0)
     # All of the 10 faces but an end, and of the 14 all but five, are shared.
     close(nsd(pred, target, tolerance=0, **keys), (9 + 9) / 24)
-    # The end lies within the longer one, a third from its sides; four sides go on from 0 to 1, and the other end is 1 away.
+    # The end lies within the longer one, a third from its sides; four sides go on from 0 to 1; the other end is 1 away.
     close(masd(pred, target, **keys), (1 / 3 / 10 + (4 * 0.5 + 1) / 14) / 2)
     # A row of pixels: sides of length 1, all at their middles.
     close(hausdorff_distance(P1, T1, **keys), 1.0)
@@ -122,7 +122,11 @@ def test_together_as_apart_in_every_layout_and_format(surface, shape):
         pred,
         target,
         num_classes=2,
-        metrics={"hd95": {"surface": surface}, "assd": {"surface": surface}, "nsd": {"surface": surface, "tolerance": 0.5}},
+        metrics={
+            "hd95": {"surface": surface},
+            "assd": {"surface": surface},
+            "nsd": {"surface": surface, "tolerance": 0.5},
+        },
         **keys,
     )
     for name, options in (("hd95", {}), ("assd", {}), ("nsd", {"tolerance": 0.5})):
@@ -131,7 +135,14 @@ def test_together_as_apart_in_every_layout_and_format(surface, shape):
         np.testing.assert_array_equal(alone, wanted[name])
         swapped = function(target, pred, num_classes=2, surface=surface, **options, **keys)
         np.testing.assert_allclose(swapped, wanted[name], rtol=1e-14)
-        fortran = function(np.asfortranarray(pred), target[..., ::-1].copy()[..., ::-1], num_classes=2, surface=surface, **options, **keys)
+        fortran = function(
+            np.asfortranarray(pred),
+            target[..., ::-1].copy()[..., ::-1],
+            num_classes=2,
+            surface=surface,
+            **options,
+            **keys,
+        )
         np.testing.assert_array_equal(fortran, wanted[name])
         channels = [np.stack([1 - mask, mask], 1) for mask in (pred, target)]
         one_hot = function(*channels, input_format="one-hot", surface=surface, **options, **keys)
@@ -149,7 +160,9 @@ def test_threads_change_no_bit(surface):
         for threads in (1, 2, 5):
             exacta.set_num_threads(threads)
             keys = {**BINARY, "spacing": (1.5, 0.8, 0.8), "surface": surface}
-            values.append([hd95(pred, target, **keys), hausdorff_distance(pred, target, **keys), assd(pred, target, **keys)])
+            values.append(
+                [hd95(pred, target, **keys), hausdorff_distance(pred, target, **keys), assd(pred, target, **keys)]
+            )
     finally:
         exacta.set_num_threads(before)
     np.testing.assert_array_equal(values[0], values[1])
@@ -162,7 +175,8 @@ def test_missing_structures(surface):
     target[0, 1:3, 1:3, 1:3] = 1
     keys = {"num_classes": 3, "include_background": False, "spacing": 1, "surface": surface}
     found = hd95(pred, target, **keys)
-    assert math.isinf(found[0, 0]) and math.isnan(found[0, 1])
+    assert math.isinf(found[0, 0])
+    assert math.isnan(found[0, 1])
     assert nsd(pred, target, tolerance=1, **keys)[0, 0] == 0.0
     assert hd95(pred, target, one_empty=9.0, both_empty=0.0, **keys).tolist() == [[9.0, 0.0]]
 
@@ -177,7 +191,10 @@ def test_spacing_of_areas(surface):
             evaluate(P1, T1, spacing=spacing, metrics={"hd95": {"surface": surface}}, **BINARY)
     # Scaled by a power of two, every bit stays.
     scale = 2.0**-160
-    small, unit = (hd95(P3, T3, spacing=scale * np.array(h), **keys) for h in ((1.5, 0.8, 0.8), (1.5 / scale, 0.8 / scale, 0.8 / scale)))
+    small, unit = (
+        hd95(P3, T3, spacing=scale * np.array(h), **keys)
+        for h in ((1.5, 0.8, 0.8), (1.5 / scale, 0.8 / scale, 0.8 / scale))
+    )
     assert small.item() == unit.item() * scale
 
 

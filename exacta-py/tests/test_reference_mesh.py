@@ -1,7 +1,7 @@
 """The pairs of masks, measured on meshes by VTK and by two versions of MeshMetrics.
 
-Where an answer hangs on a tie (equal areas that reach the percentile exactly, a distance equal to the tolerance), the fixture
-holds the range of right answers.
+Where an answer hangs on a tie (equal areas that reach the percentile exactly, a distance equal to the tolerance), the
+fixture holds the range of right answers.
 """
 
 import json
@@ -43,9 +43,13 @@ def values(name, surface):
 def check(name, tool, surface, slack):
     stored, faults = MESH[name][tool], []
     for key, tau, got in values(name, surface):
-        want, bounds = (stored[key], stored.get(f"{key}_range")) if tau is None else (
-            stored[key][str(tau)],
-            stored.get(f"{key}_range", {}).get(str(tau)),
+        want, bounds = (
+            (stored[key], stored.get(f"{key}_range"))
+            if tau is None
+            else (
+                stored[key][str(tau)],
+                stored.get(f"{key}_range", {}).get(str(tau)),
+            )
         )
         want = float(want)
         low, high = (min(bounds), max(bounds)) if bounds else (want, want)

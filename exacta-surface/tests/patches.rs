@@ -144,7 +144,7 @@ fn spacings() -> impl Strategy<Value = [f64; 3]> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
 
     #[test]
     fn every_need_on_every_backend(case in cases(6), spacing in spacings()) {

@@ -4,9 +4,9 @@
     python -m pip install MESHMETRICS    # a path or URL; it is not on PyPI
     python mesh.py [--check] [--fixtures DIR]
 
-VTK makes the surfaces of the masks at unit spacing, their vertices are multiplied by the spacing, and VTK finds the nearest point
-of the other surface, all in double precision. Statistics weigh by length or area. With --check nothing is written, and the exit
-status is 1 if a value differs by more than the rounding of the image's extent.
+VTK makes the surfaces of the masks at unit spacing, their vertices are multiplied by the spacing, and VTK finds the
+nearest point of the other surface, all in double precision. Statistics weigh by length or area. With --check nothing is
+written, and the exit status is 1 if a value differs by more than the rounding of the image's extent.
 """
 
 from __future__ import annotations
@@ -97,7 +97,9 @@ def vtk(pred: np.ndarray, target: np.ndarray, spacing: list[float], taus: list[f
         "hd50": max(percentile(*way, 50) for way in ways),
         "masd": sum(total / sizes.sum() for total, (_, sizes) in zip(sums, ways, strict=True)) / 2,
         "assd": sum(sums) / total,
-        "nsd": {str(tau): float(sum(sizes[distances <= tau].sum() for distances, sizes in ways) / total) for tau in taus},
+        "nsd": {
+            str(tau): float(sum(sizes[distances <= tau].sum() for distances, sizes in ways) / total) for tau in taus
+        },
         "size_target": float(t.sizes.sum()),
         "size_pred": float(p.sizes.sum()),
         "elements_target": len(t.sizes),
@@ -122,7 +124,7 @@ def mesh_metrics(pred: np.ndarray, target: np.ndarray, spacing: list[float], tau
 
 
 def update(stored: dict, computed: dict, slack: float, row: str) -> int:
-    """Puts computed values in place of those that differ; says which, and how many. A value on a tie has a range, which stays."""
+    """Puts computed values in place of those that differ; says which, and how many. The range of a tie stays."""
     changed = 0
     for key, after in computed.items():
         before = stored[key]
@@ -141,6 +143,7 @@ def update(stored: dict, computed: dict, slack: float, row: str) -> int:
 
 
 def main() -> int:
+    """Run; the result is the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a value differs")
     parser.add_argument("--fixtures", type=Path, default=FIXTURES)

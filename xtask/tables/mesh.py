@@ -3,9 +3,9 @@
     python -m pip install --no-deps -r requirements.txt
     python mesh.py [--check]
 
-Every 2x2x2 block, and every 2x2 block, is meshed by VTK itself and its elements are written down by neighbour code. Vertices are in
-half voxels from the block's first voxel, in the order of the axes; VTK's fastest axis x is axis 0. With --check nothing is
-written, and the exit status is 1 if the file would change.
+Every 2x2x2 block, and every 2x2 block, is meshed by VTK itself and its elements are written down by neighbour code.
+Vertices are in half voxels from the block's first voxel, in the order of the axes; VTK's fastest axis x is axis 0. With
+--check nothing is written, and the exit status is 1 if the file would change.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from vtkmodules.vtkCommonDataModel import vtkImageData
 from vtkmodules.vtkFiltersGeneral import vtkDiscreteFlyingEdges2D, vtkDiscreteMarchingCubes
 
 FILE = Path(__file__).resolve().parents[2] / "exacta-surface" / "src" / "mesh" / "table.rs"
-HEAD = """//! The elements of each neighbour code, as VTK {version} makes them. Made by `cargo xtask tables`; do not edit.
+HEAD = """//! The elements of each neighbour code, as VTK {version} makes them: the output of `cargo xtask tables`.
 //!
-//! Triangles: `vtkDiscreteMarchingCubes`. Segments: `vtkDiscreteFlyingEdges2D`. An element is the digits of its vertices, one a
-//! coordinate, in half voxels from the block's first voxel, in the order of the axes.
+//! Triangles: `vtkDiscreteMarchingCubes`. Segments: `vtkDiscreteFlyingEdges2D`. An element is the digits of its
+//! vertices, one a coordinate, in half voxels from the block's first voxel, in the order of the axes.
 
 """
 
@@ -78,6 +78,7 @@ def listed(name: str, meaning: str, rows: list[list[str]]) -> str:
 
 
 def main() -> int:
+    """Run; the result is the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the file would change")
     check = parser.parse_args().check

@@ -114,11 +114,6 @@ impl<'a, P: Patch> Direction<'a, P> {
         }
     }
 
-    /// A distance in the unit of the spacing.
-    fn distance(&self, squared: f64) -> f64 {
-        distance(self.geometry, squared)
-    }
-
     fn is_done(&self) -> bool {
         !self.fresh
             && !self.left
@@ -128,7 +123,7 @@ impl<'a, P: Patch> Direction<'a, P> {
 
     /// Every element closer than this is known.
     fn resolved(&self) -> f64 {
-        if self.is_done() { f64::INFINITY } else { self.distance(self.reached) }
+        if self.is_done() { f64::INFINITY } else { self.reached.sqrt() }
     }
 
     /// Puts what is known in order: by distance, then by weight.
@@ -262,7 +257,7 @@ impl<'a, P: Patch> Direction<'a, P> {
             }
         }
         let known = self.known.iter().map(|known| known.0).fold(0.0, f64::max);
-        self.max = Some(known.max(self.distance(largest())));
+        self.max = Some(known.max(largest().sqrt()));
         // What was looked at for the maximum alone is not known.
         (self.left, self.far, self.pending) = (true, None, Vec::new());
     }
@@ -380,10 +375,6 @@ pub(crate) fn measure<P: Patch>(geometry: &Geometry<'_, P>, cells: &Sorted) -> (
     (counts.iter().sum(), weight)
 }
 
-fn distance<P: Patch>(geometry: &Geometry<'_, P>, squared: f64) -> f64 {
-    squared.sqrt() / f64::from(geometry.shape.per_voxel())
-}
-
 /// What a round looks for.
 #[derive(Debug)]
 struct Task<'a> {
@@ -397,7 +388,7 @@ fn settle<P: Patch>(geometry: &Geometry<'_, P>, queries: &Sorted, mut pending: P
     for i in pending.open() {
         if pending.best[i] <= reach {
             pending.open &= !(1 << i);
-            part.known.push((distance(geometry, pending.best[i]), geometry.size_of[range.start + i]));
+            part.known.push((pending.best[i].sqrt(), geometry.size_of[range.start + i]));
         }
     }
     if pending.open != 0 {
@@ -416,22 +407,18 @@ fn look<S, P: Patch>(
 ) -> Part {
     let mut part = Part::default();
     part.known.reserve(3 * cells.len());
-    let span = geometry.shape.span;
     let mut max = task.above.map_or(-1.0, |above| f64::from_bits(above.load(Ordering::Relaxed)));
     let mut guess = None;
     for mut pending in cells {
         let (at, code) = (sides.queries.at[pending.cell as usize], sides.queries.codes[pending.cell as usize]);
-        let elements = geometry.shape.of(code);
-        let (mut centres, mut coordinates) = ([0u8; MOST], [[0usize; 3]; MOST]);
-        let (mut best, mut open) = ([f64::INFINITY; MOST], 0);
+        let known = &geometry.queries[usize::from(code)];
+        let (mut some, mut best, mut open) = (*known, [f64::INFINITY; MOST], 0);
         for i in pending.open() {
-            centres[open] = elements[i].centre;
-            let centre = geometry.shape.centres[usize::from(elements[i].centre)];
-            coordinates[open] = [0, 1, 2].map(|k| (centre[k] - span[k][0]) as usize);
+            some[open] = known[i];
             best[open] = pending.best[i];
             open += 1;
         }
-        let query = Query { at, centres: &centres[..open], coordinates: &coordinates[..open] };
+        let query = Query { at, centres: &some[..open] };
         let more = geometry.look(sides.field, memo, task.rows.clone(), query, &mut best, &mut guess, max);
         for (i, best) in pending.open().zip(best) {
             pending.best[i] = best;

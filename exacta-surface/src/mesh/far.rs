@@ -103,7 +103,7 @@ pub(crate) fn resolve<P: Patch>(
     enough: impl Fn() -> f64,
 ) {
     let query = spanned(geometry, corners);
-        let mut candidates: Vec<(f64, usize)> = (0..bricks.len())
+    let mut candidates: Vec<(f64, usize)> = (0..bricks.len())
         .map(|brick| (apart(geometry, &query, &spanned(geometry, bricks.corners(brick))).0, brick))
         .filter(|(lower, _)| *lower <= upper)
         .collect();

@@ -115,7 +115,8 @@ impl<'a> Field<'a> {
     /// Index of the word that the window of a row begins in, if the row is within the box.
     #[inline(always)]
     pub(crate) fn step(&self, view: &View, [slice, row]: [i32; 2], step: isize) -> Option<usize> {
-        let within = ((view.slice + slice) as u32) < self.size[0] as u32 && ((view.row + row) as u32) < self.size[1] as u32;
+        let within =
+            ((view.slice + slice) as u32) < self.size[0] as u32 && ((view.row + row) as u32) < self.size[1] as u32;
         within.then(|| (view.word + step) as usize)
     }
 

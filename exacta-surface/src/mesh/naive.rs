@@ -24,24 +24,27 @@ fn cells<'a>(mask: &ArrayD<bool>, shape: &'a Shape) -> Vec<(Vector3<f64>, &'a [E
 
 fn directed<P: Patch>(
     shape: &Shape,
-    metric: &Metric,
+    [metric, sizes]: [&Metric; 2],
     from: &[(Vector3<f64>, &[Element])],
     to: &[(Vector3<f64>, &[Element])],
 ) -> Directed {
     let (half, unit) = (f64::from(shape.half), f64::from(shape.per_voxel()));
+    let patches: Vec<(Vector3<f64>, P)> = to
+        .iter()
+        .flat_map(|(there, others)| others.iter().map(move |other| (there, other)))
+        .map(|(there, other)| {
+            let vertices: Vec<_> = other.vertices.iter().map(|&v| vector(v) * half).collect();
+            (*there, P::new(metric, &vertices))
+        })
+        .collect();
     let mut found: Vec<(f64, f64)> = Vec::new();
     for (at, elements) in from {
         for element in *elements {
             let centre = vector(shape.centres[usize::from(element.centre)]);
-            let mut best = f64::INFINITY;
-            for (there, others) in to {
-                let point = centre - (there - at) * unit;
-                for other in *others {
-                    let vertices: Vec<_> = other.vertices.iter().map(|&v| vector(v) * half).collect();
-                    best = best.min(P::new(metric, &vertices).nearer(metric, &point, f64::INFINITY));
-                }
-            }
-            found.push((best.sqrt() / unit, metric.size(&element.vertices)));
+            let best = patches.iter().fold(f64::INFINITY, |best, (there, patch)| {
+                best.min(patch.nearer(metric, &(centre - (there - at) * unit), f64::INFINITY))
+            });
+            found.push((best.sqrt(), sizes.size(&element.vertices)));
         }
     }
     let total = found.len() as u64;
@@ -65,7 +68,8 @@ fn directed<P: Patch>(
 pub fn naive_patches(pred: &ArrayD<bool>, target: &ArrayD<bool>, faces: bool, spacing: [f64; 3]) -> SurfaceDistances {
     let axes = pred.ndim();
     let shape = Shape::new(if faces { Maker::Faces } else { Maker::Contour }, axes);
-    let metric = Metric::new(spacing);
+    let metric = Metric::new(spacing, shape.per_voxel());
+    let sizes = Metric::new(spacing, 2);
     let (pred, target) = (cells(pred, &shape), cells(target, &shape));
     let directed = match (faces, axes) {
         (true, _) => directed::<Flat>,
@@ -73,7 +77,7 @@ pub fn naive_patches(pred: &ArrayD<bool>, target: &ArrayD<bool>, faces: bool, sp
         (false, _) => directed::<Segment>,
     };
     SurfaceDistances {
-        pred_to_target: directed(&shape, &metric, &pred, &target),
-        target_to_pred: directed(&shape, &metric, &target, &pred),
+        pred_to_target: directed(&shape, [&metric, &sizes], &pred, &target),
+        target_to_pred: directed(&shape, [&metric, &sizes], &target, &pred),
     }
 }

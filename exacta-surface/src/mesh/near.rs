@@ -50,9 +50,11 @@ pub(crate) struct Geometry<'a, P> {
     rows: Vec<Row>,
     pub(crate) rounds: Vec<Round>,
     /// By axis, then offset, coordinate of a centre and extent of what a cell holds: the square of the gap along the axis.
-    gaps: [Vec<f64>; 3],
+    gaps: [Vec<[[f64; EXTENTS]; COORDINATES]>; 3],
+    /// The centres of each code.
+    pub(crate) queries: Vec<[Centre; MOST]>,
     /// By distance along the row and coordinate: the lesser gap of both sides.
-    beside: Vec<f64>,
+    beside: Vec<[f64; COORDINATES]>,
     /// By distance along the row: the least gap of all.
     narrow: Vec<f64>,
     /// What each code holds along each axis, as an index of extents.
@@ -63,12 +65,12 @@ pub(crate) struct Geometry<'a, P> {
 
 /// Coordinates of a centre along an axis, from the least.
 const COORDINATES: usize = 8;
-/// Extents along an axis: from one of three half voxels to another.
-const EXTENTS: usize = 9;
+/// Extents along an axis, from one of three half voxels to another: nine, and room to mask an index by.
+const EXTENTS: usize = 16;
 
 impl<'a, P: Patch> Geometry<'a, P> {
     pub(crate) fn new(shape: &'a Shape, spacing: [f64; 3]) -> Self {
-        let metric = Metric::new(spacing);
+        let (metric, sized) = (Metric::new(spacing, shape.per_voxel()), Metric::new(spacing, 2));
         let unit = f64::from(shape.half);
         let (mut patches, mut starts) = (Vec::new(), vec![0]);
         for code in 0..shape.codes() {
@@ -82,7 +84,7 @@ impl<'a, P: Patch> Geometry<'a, P> {
             }
             starts.push(u32::try_from(patches.len()).expect("few elements"));
         }
-        let measured: Vec<f64> = shape.all().iter().map(|element| metric.size(&element.vertices)).collect();
+        let measured: Vec<f64> = shape.all().iter().map(|element| sized.size(&element.vertices)).collect();
         let mut sizes = measured.clone();
         sizes.sort_unstable_by(f64::total_cmp);
         sizes.dedup();
@@ -90,7 +92,8 @@ impl<'a, P: Patch> Geometry<'a, P> {
         let size_of = measured.iter().map(|size| u8::try_from(index(size)).expect("few sizes")).collect();
         let extent = |k: usize, vertices: &mut dyn Iterator<Item = [i32; 3]>| {
             let first = shape.span[k][0] / shape.half;
-            let (low, high) = vertices.fold((2, 0), |(low, high): (i32, i32), v| (low.min(v[k] - first), high.max(v[k] - first)));
+            let (low, high) =
+                vertices.fold((2, 0), |(low, high): (i32, i32), v| (low.min(v[k] - first), high.max(v[k] - first)));
             u8::try_from(3 * low + high).expect("within a cell")
         };
         let extents = (0..shape.codes()).map(|code| {
@@ -107,13 +110,24 @@ impl<'a, P: Patch> Geometry<'a, P> {
             size_of,
             rows: Vec::new(),
             rounds: Vec::new(),
-            gaps: [0, 1, 2].map(|axis| gaps(shape, spacing[axis])),
+            gaps: [0, 1, 2].map(|axis| gaps(shape, &metric, axis)),
+            queries: Vec::new(),
             extents: extents.collect(),
             beside: Vec::new(),
             narrow: Vec::new(),
             whole: [0, 1, 2].map(|k| extent(k, &mut ends(k).into_iter())),
             metric,
         };
+        out.queries = (0..shape.codes())
+            .map(|code| {
+                let mut held = [Centre::default(); MOST];
+                for (centre, element) in held.iter_mut().zip(shape.of(code as u8)) {
+                    let at = shape.centres[usize::from(element.centre)];
+                    *centre = Centre { index: element.centre, at: [0, 1, 2].map(|k| (at[k] - shape.span[k][0]) as u8) };
+                }
+                held
+            })
+            .collect();
         out.list_rows();
         out
     }
@@ -143,8 +157,7 @@ impl<'a, P: Patch> Geometry<'a, P> {
             let [after, before] = [least, -least].map(|dx| self.gap(2, dx, at, self.whole[2]));
             after.min(before)
         };
-        let all = (0..=BEFORE).flat_map(|least| (0..COORDINATES).map(move |at| (least, at)));
-        let beside = all.map(|(least, at)| nearest(least, at)).collect();
+        let beside = (0..=BEFORE).map(|least| std::array::from_fn(|at| nearest(least, at))).collect();
         let narrow: Vec<f64> = (0..=BEFORE).map(|least| inner(2, least).min(inner(2, -least))).collect();
         let outside = inner(1, REACH + 1).min(inner(1, -REACH - 1));
         let outside = if flat { outside } else { outside.min(inner(0, REACH + 1)).min(inner(0, -REACH - 1)) };
@@ -163,7 +176,7 @@ impl<'a, P: Patch> Geometry<'a, P> {
 
     #[inline(always)]
     fn gap(&self, axis: usize, offset: i32, coordinate: usize, extent: u8) -> f64 {
-        self.gaps[axis][((offset + BEFORE + 2) as usize * COORDINATES + coordinate) * EXTENTS + usize::from(extent)]
+        self.gaps[axis][(offset + BEFORE + 2) as usize][coordinate % COORDINATES][usize::from(extent) % EXTENTS]
     }
 
     /// The least squared distance of a point, in units from its first voxel, to the elements of a code, or `best` if that is less.
@@ -227,11 +240,10 @@ impl<'a, P: Patch> Geometry<'a, P> {
             if window == 0 {
                 continue;
             }
-            let mut across = [0.0; MOST];
-            let mut open = false;
-            for i in 0..n {
-                let at = query.coordinates[i];
-                across[i] = self.gap(0, dz, at[0], self.whole[0]) + self.gap(1, dy, at[1], self.whole[1]);
+            let (mut across, mut open) = ([0.0; MOST], false);
+            for (i, centre) in query.centres.iter().enumerate() {
+                let [z, y, _] = centre.at.map(usize::from);
+                across[i] = self.gap(0, dz, z, self.whole[0]) + self.gap(1, dy, y, self.whole[1]);
                 open |= across[i] < best[i];
             }
             if !open {
@@ -248,12 +260,9 @@ impl<'a, P: Patch> Geometry<'a, P> {
                     -l
                 };
                 // The cells to come are as far to either side at least.
-                let least = dx.unsigned_abs() as usize;
-                let mut open = false;
-                for i in 0..n {
-                    open |= across[i] + self.beside[least * COORDINATES + query.coordinates[i][2]] < best[i];
-                }
-                if !open {
+                let beside = &self.beside[dx.unsigned_abs() as usize];
+                let gain = |i: usize| across[i] + beside[usize::from(query.centres[i].at[2]) % COORDINATES] < best[i];
+                if !(0..n).any(gain) {
                     break;
                 }
                 let offset = [dz, dy, dx];
@@ -283,14 +292,14 @@ impl<'a, P: Patch> Geometry<'a, P> {
         }
         let extent = self.extents[usize::from(code)];
         let mut changed = false;
-        for i in 0..query.centres.len() {
-            let at = query.coordinates[i];
+        for (centre, best) in query.centres.iter().zip(best) {
+            let at = centre.at.map(usize::from);
             let bound = (self.gap(0, dz, at[0], extent[0]) + self.gap(1, dy, at[1], extent[1]))
                 + self.gap(2, dx, at[2], extent[2]);
-            if bound >= best[i] {
+            if bound >= *best {
                 continue;
             }
-            let centre = usize::from(query.centres[i]);
+            let centre = usize::from(centre.index);
             let point = || self.centres[centre] - vector(offset) * f64::from(self.shape.per_voxel());
             let squared = if away <= REMEMBERED {
                 let index = memo.index(offset, code) + centre;
@@ -302,10 +311,10 @@ impl<'a, P: Patch> Geometry<'a, P> {
                 }
                 known.abs()
             } else {
-                self.nearest(code, &point(), best[i])
+                self.nearest(code, &point(), *best)
             };
-            if squared < best[i] {
-                best[i] = squared;
+            if squared < *best {
+                *best = squared;
                 changed = true;
             }
         }
@@ -317,10 +326,14 @@ impl<'a, P: Patch> Geometry<'a, P> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Query<'a> {
     pub(crate) at: [i32; 3],
-    /// Which of the shape's centres.
-    pub(crate) centres: &'a [u8],
-    /// Their coordinates, from the start of the span of the cell.
-    pub(crate) coordinates: &'a [[usize; 3]],
+    pub(crate) centres: &'a [Centre],
+}
+
+/// A centre that looks: which of the shape's, and its coordinates from the start of the span of the cell.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Centre {
+    index: u8,
+    at: [u8; 3],
 }
 
 /// Squared distances of centres to the elements of adjacent cells, as they were found; 0 where they were not.
@@ -344,17 +357,12 @@ impl Memo {
 }
 
 /// Squares of gaps along an axis, by offset, coordinate and extent.
-fn gaps(shape: &Shape, spacing: f64) -> Vec<f64> {
-    let mut out = Vec::new();
-    for offset in -BEFORE - 2..=BEFORE + 2 {
-        for at in 0..COORDINATES as i32 {
-            for extent in 0..EXTENTS as i32 {
-                let start = offset * shape.per_voxel();
-                let (first, last) = (start + extent / 3 * shape.half, start + extent % 3 * shape.half);
-                let gap = f64::from((first - at).max(at - last).max(0));
-                out.push((spacing * gap) * (spacing * gap));
-            }
-        }
-    }
-    out
+fn gaps(shape: &Shape, metric: &Metric, axis: usize) -> Vec<[[f64; EXTENTS]; COORDINATES]> {
+    let gap = |offset: i32, at: usize, extent: usize| {
+        let (start, at, extent) = (offset * shape.per_voxel(), at as i32, extent as i32);
+        let (first, last) = (start + extent / 3 * shape.half, start + extent % 3 * shape.half);
+        metric.along(axis, f64::from((first - at).max(at - last).max(0)))
+    };
+    let of_offset = |offset| std::array::from_fn(|at| std::array::from_fn(|extent| gap(offset, at, extent)));
+    (-BEFORE - 2..=BEFORE + 2).map(of_offset).collect()
 }

@@ -9,8 +9,9 @@
 //! closest point of a triangle lies inside it if the point lies on the inner side of its three edges within the prism
 //! above it, and else on an edge.
 //!
-//! An element is never found nearer than its bounding box or its plane, which rounding could do by a last digit: bounds are evaluated in
-//! the same expression, so whatever has a bound of at least the best distance so far can be left out, bit for bit.
+//! An element is never found nearer than its bounding box, which rounding could do by a last digit, and what rounding alone tells from the
+//! distance of the box is that distance: bounds are evaluated in the same expression, so whatever has a bound of at least the best
+//! distance so far can be left out, bit for bit, and distances along an axis are whole multiples of the spacing.
 
 use nalgebra::Vector3;
 
@@ -19,21 +20,31 @@ use nalgebra::Vector3;
 pub(crate) struct Metric {
     /// Length of a voxel along each axis.
     spacing: Vector3<f64>,
-    /// Area of a face of a voxel across each axis.
+    /// Area of a face of a voxel across each axis, in units.
     across: Vector3<f64>,
+    /// Voxels in a unit.
+    unit: f64,
 }
 
 impl Metric {
-    pub(crate) fn new(spacing: [f64; 3]) -> Self {
-        let [a, b, c] = spacing;
-        Self { spacing: spacing.into(), across: Vector3::new(b * c, a * c, a * b) }
+    /// A spacing, with so many units in a voxel.
+    pub(crate) fn new(spacing: [f64; 3], units: i32) -> Self {
+        let ([a, b, c], unit) = (spacing, 1.0 / f64::from(units));
+        let across = Vector3::new(b * c, a * c, a * b) * (unit * unit);
+        Self { spacing: spacing.into(), across, unit }
+    }
+
+    /// Squared length of a difference along one axis: whole voxels give the square of whole multiples of the spacing.
+    #[inline(always)]
+    pub(crate) fn along(&self, axis: usize, d: f64) -> f64 {
+        let length = self.spacing[axis] * (d * self.unit);
+        length * length
     }
 
     /// Squared length of a difference. No operation is fused.
     #[inline(always)]
     pub(crate) fn squared(&self, d: &Vector3<f64>) -> f64 {
-        let [a, b, c] = [self.spacing[0] * d[0], self.spacing[1] * d[1], self.spacing[2] * d[2]];
-        (a * a + b * b) + c * c
+        (self.along(0, d[0]) + self.along(1, d[1])) + self.along(2, d[2])
     }
 
     /// Squared length of a cross product of differences.
@@ -43,15 +54,24 @@ impl Metric {
         (a * a + b * b) + c * c
     }
 
-    /// Length or area of an element with vertices in half voxels.
+    /// Length or area of an element.
     pub(crate) fn size(&self, vertices: &[[i32; 3]]) -> f64 {
         let [a, b] = [vertices[0], vertices[1]].map(vector);
         match vertices.get(2) {
-            None => self.squared(&(b - a)).sqrt() / 2.0,
-            Some(&c) => self.crossed(&(b - a).cross(&(vector(c) - a))).sqrt() / 8.0,
+            None => self.squared(&(b - a)).sqrt(),
+            Some(&c) => self.crossed(&(b - a).cross(&(vector(c) - a))).sqrt() / 2.0,
         }
     }
 }
+
+/// A squared distance that is `bound` if rounding alone tells it from that, and never less.
+#[inline(always)]
+fn at_least(bound: f64, squared: f64) -> f64 {
+    if squared <= bound * (1.0 + ROUNDING) { bound } else { squared }
+}
+
+/// More than what is lost of a squared distance.
+const ROUNDING: f64 = 8.0 * f64::EPSILON;
 
 /// Whole numbers as a vector.
 #[inline(always)]
@@ -99,11 +119,6 @@ impl Hull {
 }
 
 #[inline(always)]
-fn larger(a: f64, b: f64) -> f64 {
-    if a > b { a } else { b }
-}
-
-#[inline(always)]
 fn smaller(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }
 }
@@ -121,7 +136,7 @@ pub(crate) struct Side {
 impl Side {
     fn new(metric: &Metric, from: Vector3<f64>, to: Vector3<f64>) -> Self {
         let edge = to - from;
-        let along = metric.spacing.component_mul(&metric.spacing).component_mul(&edge);
+        let along = metric.spacing.component_mul(&metric.spacing).component_mul(&edge) * (metric.unit * metric.unit);
         Self { from, edge, along, length: metric.squared(&edge) }
     }
 
@@ -154,7 +169,7 @@ impl Patch for Segment {
     #[inline(always)]
     fn nearer(&self, metric: &Metric, point: &Vector3<f64>, best: f64) -> f64 {
         let least = self.hull.squared(metric, point);
-        if least >= best { best } else { smaller(larger(self.side.squared(metric, point), least), best) }
+        if least >= best { best } else { smaller(at_least(least, self.side.squared(metric, point)), best) }
     }
 }
 
@@ -163,8 +178,8 @@ impl Patch for Segment {
 pub(crate) struct Triangle {
     hull: Hull,
     normal: Vector3<f64>,
-    /// `sum (N_k / h_k)^2`.
-    normal_squared: f64,
+    /// Squared distance of a point whose product with the normal is 1.
+    step: f64,
     sides: [Side; 3],
     /// The direction from each side into the triangle: a point on the inner side has a product of at least 0.
     inward: [Vector3<f64>; 3],
@@ -178,7 +193,8 @@ impl Patch for Triangle {
         let weighted = in_space.component_div(&metric.spacing);
         let sides = [(a, b), (b, c), (c, a)].map(|(from, to)| Side::new(metric, from, to));
         let inward = [0, 1, 2].map(|i| weighted.cross(&sides[i].edge));
-        Self { hull: Hull::new(vertices), normal, normal_squared: in_space.norm_squared(), sides, inward }
+        let step = metric.unit * metric.unit / in_space.norm_squared();
+        Self { hull: Hull::new(vertices), normal, step, sides, inward }
     }
 
     #[inline(always)]
@@ -186,11 +202,11 @@ impl Patch for Triangle {
         let [a, b, c] = &self.sides;
         let from_a = point - a.from;
         let height = self.normal.dot(&from_a);
-        let plane = height * height / self.normal_squared;
-        if plane >= best {
+        let plane = height * height * self.step;
+        if plane * (1.0 - 2.0 * ROUNDING) >= best {
             return best;
         }
-        let least = larger(plane, self.hull.squared(metric, point));
+        let least = self.hull.squared(metric, point);
         if least >= best {
             return best;
         }
@@ -198,11 +214,11 @@ impl Patch for Triangle {
             && self.inward[1].dot(&(point - b.from)) >= 0.0
             && self.inward[2].dot(&(point - c.from)) >= 0.0;
         if inside {
-            return least;
+            return smaller(at_least(least, plane), best);
         }
         // All three: which sides face the point is known to rounding only.
         let sides = smaller(a.squared(metric, point), smaller(b.squared(metric, point), c.squared(metric, point)));
-        smaller(larger(sides, least), best)
+        smaller(at_least(least, sides).max(plane * (1.0 - 2.0 * ROUNDING)), best)
     }
 }
 
@@ -298,7 +314,7 @@ mod tests {
             let shape = Shape::new(Maker::Contour, 3);
             let vertices: Vec<_> = shape.all()[element].vertices.iter().map(|v| v.map(|n| 3 * n)).collect();
             let at: [i32; 3] = [0, 1, 2].map(|k| shape.centres[centre][k] + 6 * offset[k]);
-            let metric = Metric::new(h.map(|n| n as f64));
+            let metric = Metric::new(h.map(|n| n as f64), 1);
             let h = h.map(i128::from);
             let point = vector(at);
             let [a, b, c] = [0, 1, 2].map(|i| vertices[i].map(i128::from));
@@ -313,7 +329,7 @@ mod tests {
 
     #[test]
     fn worked_examples() {
-        let metric = Metric::new([1.0; 3]);
+        let metric = Metric::new([1.0; 3], 1);
         let at = |x: f64, y: f64, z: f64| Vector3::new(x, y, z);
         let corners = [at(0.0, 0.0, 0.0), at(1.0, 0.0, 0.0), at(0.0, 1.0, 0.0)];
         let triangle = Triangle::new(&metric, &corners);

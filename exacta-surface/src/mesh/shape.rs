@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn numbers_and_areas_of_triangles() {
         let shape = Shape::new(Maker::Contour, 3);
-        let (unit, apart) = (Metric::new([1.0; 3]), Metric::new([1.5, 0.8, 0.8]));
+        let (unit, apart) = (Metric::new([1.0; 3], 2), Metric::new([1.5, 0.8, 0.8], 2));
         let area = |metric: &Metric, elements: &[Element]| -> f64 {
             elements.iter().map(|element| metric.size(&element.vertices)).sum()
         };
@@ -227,7 +227,7 @@ mod tests {
     fn every_face_once() {
         // The first voxel of a block alone: three faces, of two triangles of half a face each.
         let shape = Shape::new(Maker::Faces, 3);
-        let metric = Metric::new([2.0, 3.0, 5.0]);
+        let metric = Metric::new([2.0, 3.0, 5.0], 2);
         let areas = shape.of(128).iter().map(|element| metric.size(&element.vertices));
         assert_eq!(areas.collect::<Vec<_>>(), [7.5, 7.5, 5.0, 5.0, 3.0, 3.0]);
         // Inside and outside the first voxel, with neighbours alike: no face.

@@ -1,7 +1,7 @@
-//! The elements of each neighbour code, as VTK 9.7.2 makes them. Made by `cargo xtask tables`; do not edit.
+//! The elements of each neighbour code, as VTK 9.7.2 makes them: the output of `cargo xtask tables`.
 //!
-//! Triangles: `vtkDiscreteMarchingCubes`. Segments: `vtkDiscreteFlyingEdges2D`. An element is the digits of its vertices, one a
-//! coordinate, in half voxels from the block's first voxel, in the order of the axes.
+//! Triangles: `vtkDiscreteMarchingCubes`. Segments: `vtkDiscreteFlyingEdges2D`. An element is the digits of its
+//! vertices, one a coordinate, in half voxels from the block's first voxel, in the order of the axes.
 
 /// Triangles of each code of 2x2x2 voxels.
 pub(super) const TRIANGLES: [&str; 256] = [

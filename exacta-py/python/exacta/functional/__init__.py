@@ -35,14 +35,14 @@ case. SimpleITK's ``GetSpacing()`` has the reverse order. Areas, volumes and dis
 
 **Surfaces.** `surface` says what distances are measured between, and changes every one of them.
 
-=============  ==============================================  =========================  ==============================
-`surface`      elements                                        weight                     nearest of the other surface
-=============  ==============================================  =========================  ==============================
-``"voxels"``   mask voxels with a face neighbour outside       1                          such voxel, centre to centre
-``"surfels"``  voxel corners whose 2x2(x2) block is mixed      area or length within it   such corner
-``"mesh"``     triangles or segments of the discrete contour   area or length             point of the mesh, from a centre
-``"faces"``    half faces of voxels, sides of pixels           area or length             point of a face, from a centre
-=============  ==============================================  =========================  ==============================
+=============  ==============================================  ===============  ====================================
+`surface`      elements                                        weight           distance to the other surface's
+=============  ==============================================  ===============  ====================================
+``"voxels"``   mask voxels with a face neighbour outside       1                nearest such voxel, centre to centre
+``"surfels"``  voxel corners whose 2x2(x2) block is mixed      area or length   nearest such corner
+``"mesh"``     triangles or segments of the discrete contour   area or length   nearest point, from the centre
+``"faces"``    half faces of voxels, sides of pixels           area or length   nearest point, from the centre
+=============  ==============================================  ===============  ====================================
 
 Percentiles of voxels interpolate linearly; those of weighted elements are the distance of the first element, nearest
 first, at which the share of the weight reaches the percentile.

@@ -6,13 +6,13 @@ What a surface consists of is chosen by `surface`:
 - ``"surfels"``: voxel corners whose block of 2x2 pixels or 2x2x2 voxels is neither all foreground nor all background
   (outside the image counts as background), each with the length or area of the marching surface in its block as weight:
   DeepMind's surface elements;
-- ``"mesh"``: triangles (2-D: segments) of the discrete contour as VTK makes it, vertices at the midpoints between voxels
-  that differ, weighted by area (length);
+- ``"mesh"``: triangles (2-D: segments) of the discrete contour as VTK makes it, with vertices at the midpoints between
+  voxels that differ, weighted by area (length);
 - ``"faces"``: the faces between voxels inside and outside, each cut in two triangles (2-D: the sides of pixels), as
   MeshMetrics 0.2 measures volumes.
 
-Distances are exact Euclidean distances in the unit of the spacing: of voxels and surfels between these places, of a mesh and
-of faces from the centre of an element to the nearest point of the other surface. d(P, T) stands for the distances
+Distances are exact Euclidean distances in the unit of the spacing: of voxels and surfels between these places, of a mesh
+and of faces from the centre of an element to the nearest point of the other surface. d(P, T) stands for the distances
 from every element of the prediction to the nearest of the target, d(T, P) for the reverse, w for the weights.
 """
 
