@@ -263,12 +263,7 @@ fn shapes_are_checked() {
     let index = ArrayD::<u8>::zeros(IxDyn(&[2, 4, 5]));
     let channels = ArrayD::<u8>::zeros(IxDyn(&[2, 3, 4, 5]));
     type Kind = std::mem::Discriminant<Error>;
-    fn new<'a>(
-        pred: Labels<'a>,
-        target: Labels<'a>,
-        spec: ScoreSpec,
-        mask: Option<Labels<'a>>,
-    ) -> Result<(), Kind> {
+    fn new<'a>(pred: Labels<'a>, target: Labels<'a>, spec: ScoreSpec, mask: Option<Labels<'a>>) -> Result<(), Kind> {
         ScoreBatch::new(pred, target, spec, mask).map(|_| ()).map_err(|error| std::mem::discriminant(&error))
     }
     let kind = |error: Error| Err(std::mem::discriminant(&error));
