@@ -91,7 +91,7 @@ def test_torchmetrics_refuses():
         adapters.Dice(num_classes=3, average="micro")
     with pytest.raises(ExactaValueError, match="2 reported"):
         adapters.Dice(num_classes=3, include_background=False, labels=["a"])
-    with pytest.raises(ExactaValueError, match="columns|column"):
+    with pytest.raises(ExactaValueError, match="one column"):
         adapters.AUROC(num_classes=2)(torch.full((1, 3, 2, 2), 1 / 3), torch.zeros((1, 2, 2), dtype=torch.int64))
 
 
@@ -218,12 +218,11 @@ def test_monai_lists_and_label_maps():
     torch.testing.assert_close(listed.aggregate(), want)
     maps = adapters.DiceMetric(num_classes=3)
     maps(pred[:, None], target[:, None])
-    torch.testing.assert_close(maps.aggregate().squeeze(), want.mean())
+    torch.testing.assert_close(maps.aggregate().squeeze(), want.mean().float())  # MONAI reduces in single precision
     error = adapters.CaseMetric(functional.volume_error, num_classes=3, spacing=1.0, unit="ml")
     error(pred[:, None], target[:, None])
-    torch.testing.assert_close(
-        error.aggregate("mean_batch"), functional.volume_error(pred, target, num_classes=3, spacing=1.0, unit="ml").mean(0)
-    )
+    millilitres = functional.volume_error(pred, target, num_classes=3, spacing=1.0, unit="ml")
+    torch.testing.assert_close(error.aggregate("mean_batch"), millilitres.mean(0).float())
     with pytest.raises(ExactaTypeError, match="smooth"):
         adapters.DiceMetric(smooth=1.0)
     with pytest.raises(ExactaValueError, match="one channel"):
@@ -236,7 +235,7 @@ warnings.simplefilter("ignore")
 import torch
 import torch.distributed as dist
 from ignite.engine import Engine, Events
-from monai.handlers import IgniteMetricHandler, from_engine
+from monai.handlers import IgniteMetricHandler
 from exacta.integrations.monai import DiceMetric, HausdorffDistanceMetric
 
 def loop(rank, port):
@@ -261,8 +260,8 @@ def loop(rank, port):
         return {"pred": hot(x[i : i + 1, 0].round().long().clamp(0, 2)), "label": hot(y[i : i + 1])}
 
     evaluator = Engine(evaluate)
-    pair = from_engine(["pred", "label"])
-    handler = lambda metric: IgniteMetricHandler(metric_fn=metric, output_transform=lambda out: (out["pred"], out["label"]))
+    pair = lambda out: (out["pred"], out["label"])
+    handler = lambda metric: IgniteMetricHandler(metric_fn=metric, output_transform=pair)
     handler(DiceMetric(include_background=False)).attach(evaluator, "dice")
     handler(HausdorffDistanceMetric(percentile=95)).attach(evaluator, "hd95")
     trainer = Engine(train)
@@ -319,7 +318,9 @@ def test_sklearn_equals_sklearn():
     close(ours.log_loss(binary, prob[:, 1]), theirs.log_loss(binary, prob[:, 1]), rtol=1e-12)
     close(ours.brier_score_loss(binary, prob[:, 1]), theirs.brier_score_loss(binary, prob[:, 1]), rtol=1e-12)
     for mine, reference in zip(
-        ours.precision_recall_curve(binary, scores[:, 1]), theirs.precision_recall_curve(binary, scores[:, 1]), strict=True
+        ours.precision_recall_curve(binary, scores[:, 1]),
+        theirs.precision_recall_curve(binary, scores[:, 1]),
+        strict=True,
     ):
         close(mine, reference, rtol=1e-12)
     want = theirs.roc_curve(binary, scores[:, 1], drop_intermediate=False)
@@ -329,7 +330,9 @@ def test_sklearn_equals_sklearn():
     pred[:300] = labels[:300]
     for name in ("f1_score", "jaccard_score", "precision_score", "recall_score"):
         for average in ("macro", None):
-            close(getattr(ours, name)(labels, pred, average=average), getattr(theirs, name)(labels, pred, average=average))
+            close(
+                getattr(ours, name)(labels, pred, average=average), getattr(theirs, name)(labels, pred, average=average)
+            )
         close(getattr(ours, name)(binary, pred == 1), getattr(theirs, name)(binary, pred == 1), rtol=1e-14)
         assert getattr(ours, name)([0, 0], [0, 0], zero_division=0.5) == 0.5
     for call in (

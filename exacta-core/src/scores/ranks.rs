@@ -24,6 +24,9 @@ use crate::{Cpu, Result, Table};
 
 /// The side that is sorted may be this part of all voxels, else both are.
 const FEW: usize = 8;
+/// The side that is sorted may be so large: beyond, the table and its counters leave the cache, and sorting all by radix
+/// is quicker than placing the many.
+const MOST: usize = 1 << 17;
 
 pub(crate) fn rank_sums(cpu: &Cpu, batch: &ScoreBatch<'_>, need: RankNeed, first: usize) -> Result<Table<RankSums>> {
     each_map(cpu, batch, first, |ranking, classes| {
@@ -105,7 +108,7 @@ impl Ranking<'_, '_> {
             let (positives, negatives) = self.sides(class);
             let swap = need == RankNeed::Wins && negatives < positives;
             let few = if swap { negatives } else { positives };
-            (few.saturating_mul(FEW) <= positives + negatives && u32::try_from(few).is_ok()).then_some((class, !swap))
+            (few <= MOST && few * FEW <= positives + negatives).then_some((class, !swap))
         };
         let sought: Vec<(u32, bool)> = classes.iter().filter_map(|&class| few(class)).collect();
         let mut keys = self.gather::<T>(activation, &sought);

@@ -1,17 +1,18 @@
 """Metrics of exacta as `monai.metrics.CumulativeIterationMetric`, for loops of MONAI and handlers of Ignite.
 
-Called as ``metric(y_pred, y)`` with one-hot channels ``(B, C, *S)``, or with label maps ``(B, 1, *S)`` and `num_classes`;
-lists of channel-first cases work too. ``aggregate()`` reduces as MONAI does: NaN is left out. In Ignite,
+Called as ``metric(y_pred, y)`` with one-hot channels ``(B, C, *S)``, or with label maps ``(B, 1, *S)`` and
+`num_classes`; lists of channel-first cases work too. ``aggregate()`` reduces as MONAI does: NaN is left out. In Ignite,
 ``monai.handlers.IgniteMetricHandler(metric_fn=metric)`` attaches one to an engine.
 """
 
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
-from monai.metrics import CumulativeIterationMetric, do_metric_reduction
+from monai.metrics.metric import CumulativeIterationMetric
+from monai.metrics.utils import do_metric_reduction
 
 from .. import functional
 from .._errors import ExactaTypeError, ExactaValueError, shown
@@ -85,14 +86,14 @@ class CaseMetric(CumulativeIterationMetric):  # type: ignore[misc, unused-ignore
         return torch.as_tensor(self.function(*plain, **options))
 
     def aggregate(self, reduction: str | None = None) -> Any:
-        """Return the reduced values, and with `get_not_nans` how many were not NaN.
+        """Return the values as MONAI reduces them, in single precision, and with `get_not_nans` how many were not NaN.
 
         Parameters
         ----------
         reduction : str, optional
             Another than that of the constructor.
         """
-        data = self.get_buffer()
+        data = cast("Any", self).get_buffer()
         if not isinstance(data, torch.Tensor):
             raise ExactaValueError("the metric must have seen a batch before aggregate()")
         value, not_nans = do_metric_reduction(data, reduction or self.reduction)

@@ -201,9 +201,7 @@ def _labelled(function: Any, y_true: Any, y_pred: Any, average: Any, fill: dict[
     return values[seen] if average is None else float(values[seen].mean())
 
 
-def f1_score(
-    y_true: Any, y_pred: Any, *, average: LabelAverage = "binary", zero_division: float = 0.0
-) -> Any:
+def f1_score(y_true: Any, y_pred: Any, *, average: LabelAverage = "binary", zero_division: float = 0.0) -> Any:
     """F1 score, which is Dice.
 
     Parameters
@@ -222,9 +220,7 @@ def f1_score(
     return _labelled(functional.dice, y_true, y_pred, average, {"both_empty": zero_division})
 
 
-def jaccard_score(
-    y_true: Any, y_pred: Any, *, average: LabelAverage = "binary", zero_division: float = 0.0
-) -> Any:
+def jaccard_score(y_true: Any, y_pred: Any, *, average: LabelAverage = "binary", zero_division: float = 0.0) -> Any:
     """Jaccard index, which is intersection over union.
 
     Parameters
@@ -243,9 +239,7 @@ def jaccard_score(
     return _labelled(functional.iou, y_true, y_pred, average, {"both_empty": zero_division})
 
 
-def precision_score(
-    y_true: Any, y_pred: Any, *, average: LabelAverage = "binary", zero_division: float = 0.0
-) -> Any:
+def precision_score(y_true: Any, y_pred: Any, *, average: LabelAverage = "binary", zero_division: float = 0.0) -> Any:
     """Precision.
 
     Parameters
@@ -264,9 +258,7 @@ def precision_score(
     return _labelled(functional.precision, y_true, y_pred, average, {"zero_division": zero_division})
 
 
-def recall_score(
-    y_true: Any, y_pred: Any, *, average: LabelAverage = "binary", zero_division: float = 0.0
-) -> Any:
+def recall_score(y_true: Any, y_pred: Any, *, average: LabelAverage = "binary", zero_division: float = 0.0) -> Any:
     """Recall, which is sensitivity.
 
     Parameters
