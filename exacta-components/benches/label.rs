@@ -1,11 +1,11 @@
-//! Labelling: `label/<phantom>/<side>/<part>/<connectivity>`; throughput in voxels.
+//! Labelling and thinning: `label/<phantom>/<side>/<part>/<connectivity>`, `label/<phantom>/<side>/skeleton`; throughput in voxels.
 #![allow(missing_docs, reason = "criterion's macros make public items")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use exacta_components::label;
+use exacta_components::{label, skeleton};
 use exacta_core::ndarray::{Array3, ArrayD};
 use exacta_core::testing::organs;
-use exacta_core::{Bits, Connectivity, Cpu};
+use exacta_core::{Bits, Connectivity, Cpu, Thinning};
 
 /// Three organs, or noise of density 0.3.
 fn phantom(name: &str, n: usize) -> ArrayD<u8> {
@@ -48,6 +48,11 @@ fn labelling(c: &mut Criterion) {
         }
         let three = Connectivity::new(3, 3).expect("in range");
         group.bench_function("dilate/26", |b| b.iter(|| bits.dilate(&cpu, three, 1)));
+        if name == "organs" {
+            let found = skeleton(&cpu, &bits, Thinning::Lee);
+            assert_eq!(found.count_common(&bits), found.count());
+            group.bench_function("skeleton", |b| b.iter(|| skeleton(&cpu, &bits, Thinning::Lee)));
+        }
     }
 }
 

@@ -102,7 +102,6 @@ impl Padded {
 
 /// The neighbourhood of bit `b` of the middle word, as `neighbourhood` takes it.
 #[inline(always)]
-#[expect(clippy::cast_possible_truncation, reason = "three bits")]
 pub(crate) fn window(around: &Around, b: u32) -> u32 {
     let mut out = 0;
     for (k, word) in around.iter().enumerate() {

@@ -278,8 +278,15 @@ def test_swapping_the_arrays(seed):
 def test_the_registry_and_the_functions_have_the_same_options():
     assert [info["name"] for info in _native.METRICS if not hasattr(functional, info["name"])] == []
     names = {info["name"] for info in _native.METRICS + _native.SCORE_METRICS}
-    records = {"RankingCurve", "RankingResult", "ReliabilityDiagram", "evaluate", "reliability_diagram"}
-    records |= {"skeletonize", "voxel_ranking"}
+    records = {
+        "RankingCurve",
+        "RankingResult",
+        "ReliabilityDiagram",
+        "evaluate",
+        "reliability_diagram",
+        "skeletonize",
+        "voxel_ranking",
+    }
     assert set(functional.__all__) - records == names
     common = {"pred", "target", "input_format", "num_classes", "include_background", "ignore_index", "mask"}
     for info in _native.METRICS:

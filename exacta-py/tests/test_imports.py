@@ -29,6 +29,8 @@ def run(code):
         "import exacta.functional",
         "import exacta.metrics",
         "import exacta; exacta.functional.dice([[[0, 1]]], [[[0, 1]]], num_classes=2)",
+        "import exacta; exacta.functional.voxel_ranking([[[[0.5, 0.1]]]], [[[0, 1]]])",
+        "from exacta.integrations import sklearn; sklearn.roc_auc_score([0, 1], [0.5, 0.1])",
         "import exacta; exacta.functional.hd95([[[0, 1]]], [[[0, 1]]], num_classes=2, spacing=[1.0, 2.0])",
     ],
 )

@@ -118,6 +118,22 @@ report(lambda p, t: functional.hd95(p, t, num_classes=5, include_background={bac
         assert all(0 <= float(v) < 100 for v in found["result"])
         assert found["extra"] < 2 * found["inputs"]
 
+    @pytest.mark.parametrize("share", [0.01, 0.5])
+    def test_exact_auroc_of_many_voxels(share):
+        """2 GiB for 10^8 voxels are 21 bytes a voxel; fewer here, in single and double precision."""
+        for dtype, most in (("float32", 12), ("float64", 20)):
+            found = measure(f"""
+pred = np.full((1, 1, 6, 1 << 20), 0, np.{dtype})
+target = np.full((1, 6, 1 << 20), 0, np.uint8)
+rng = np.random.default_rng(0)
+for p, t in zip(pred[0, 0], target[0]):
+    p[:] = rng.random(p.size, np.float32)
+    t[:] = rng.random(p.size, np.float32) < {share}
+report(functional.auroc, pred, target)
+""")
+            assert 0.49 < float(found["result"][0]) < 0.51
+            assert found["extra"] < most * 6 * MIB + 16 * MIB
+
     def test_nothing_is_kept_after_a_call():
         """The allocator may keep a few blocks; what a call loses would be lost three hundred times."""
         found = measure("""

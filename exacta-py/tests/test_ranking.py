@@ -170,7 +170,11 @@ def test_layouts_threads_and_libraries(seed):
     wanted = [call(x, target, mask) for call in calls]
     for threads in (1, 2):
         exacta.set_num_threads(threads)
-        for change in (np.asfortranarray, lambda a: a[..., ::-1].copy()[..., ::-1], lambda a: np.stack([a, a], -1)[..., 0]):
+        for change in (
+            np.asfortranarray,
+            lambda a: a[..., ::-1].copy()[..., ::-1],
+            lambda a: np.stack([a, a], -1)[..., 0],
+        ):
             for call, want in zip(calls, wanted, strict=True):
                 np.testing.assert_array_equal(call(change(x), target.astype(np.int16), change(mask)), want)
     torch = pytest.importorskip("torch")
@@ -203,13 +207,13 @@ def test_pooling_selected_scores():
 def test_drawings(tmp_path):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
-    from matplotlib import pyplot
+    from matplotlib import pyplot as plt
 
     rng = np.random.default_rng(3)
     target = rng.integers(0, 3, (1, 20, 20))
     logits = rng.standard_normal((1, 3, 20, 20)) + 2 * np.moveaxis(np.eye(3)[target], -1, 1)
     result = functional.voxel_ranking(logits, target, from_logits=True)
-    figure, axes = pyplot.subplots(1, 3, figsize=(13, 4), layout="constrained")
+    figure, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
     assert functional.reliability_diagram(logits, target, from_logits=True).plot(ax=axes[0]) is axes[0]
     result.plot(ax=axes[1])
     result.plot("roc", ax=axes[2])
@@ -220,4 +224,4 @@ def test_drawings(tmp_path):
         result.plot("pr", ax=axes[0])
     figure.savefig(tmp_path / "curves.png")
     assert (tmp_path / "curves.png").stat().st_size > 10_000
-    pyplot.close("all")
+    plt.close("all")

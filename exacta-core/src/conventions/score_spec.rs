@@ -69,9 +69,10 @@ impl Bins {
     ///
     /// A product and not a comparison with edges: 0.29 of 100 bins is in bin 28, although edge 29 is 0.29.
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the bins")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "at most 2^24 bins")]
     #[expect(clippy::cast_precision_loss, reason = "at most 2^24 bins")]
     pub fn of(self, value: f64) -> u32 {
-        ((value * self.0 as f64) as u32).min(self.0 as u32 - 1)
+        // Through i32, the one conversion that every instruction set has for several values at once.
+        ((value * self.0 as f64) as i32).min(self.0 as i32 - 1).cast_unsigned()
     }
 }

@@ -24,6 +24,9 @@ use crate::{Cpu, Result, Table};
 
 /// The side that is sorted may be this part of all voxels, else both are.
 const FEW: usize = 8;
+/// The side that is sorted may be so large: beyond, the table and its counters leave the cache, and sorting all by radix
+/// is quicker than placing the many.
+const MOST: usize = 1 << 17;
 
 pub(crate) fn rank_sums(cpu: &Cpu, batch: &ScoreBatch<'_>, need: RankNeed, first: usize) -> Result<Table<RankSums>> {
     each_map(cpu, batch, first, |ranking, classes| {
@@ -105,7 +108,7 @@ impl Ranking<'_, '_> {
             let (positives, negatives) = self.sides(class);
             let swap = need == RankNeed::Wins && negatives < positives;
             let few = if swap { negatives } else { positives };
-            (few.saturating_mul(FEW) <= positives + negatives && u32::try_from(few).is_ok()).then_some((class, !swap))
+            (few <= MOST && few * FEW <= positives + negatives).then_some((class, !swap))
         };
         let sought: Vec<(u32, bool)> = classes.iter().filter_map(|&class| few(class)).collect();
         let mut keys = self.gather::<T>(activation, &sought);
@@ -254,6 +257,7 @@ impl Ranking<'_, '_> {
         let parts = self.threads.map(items, |item| {
             let range = shares * item / items..shares * (item + 1) / items;
             let mut places: Vec<Vec<u32>> = sought.iter().map(|sought| vec![0; 2 * sought.index.len() + 1]).collect();
+            let mut waiting: Vec<Waiting<T::Key>> = sought.iter().map(|_| Waiting::new(T::ZERO.key())).collect();
             let mut tile = Tile::<T>::new(&self.map);
             for share in range {
                 let voxels = self.batch.share(share);
@@ -264,10 +268,17 @@ impl Ranking<'_, '_> {
                     if !sought.is_empty() {
                         tile.activate(activation);
                     }
-                    for (sought, places) in sought.iter().zip(&mut places) {
-                        place(&tile, sought, self.batch.is_binary(), places);
+                    for (i, sought) in sought.iter().enumerate() {
+                        let values = tile.channel(if self.batch.is_binary() { 0 } else { sought.class as usize });
+                        waiting[i].add(values, tile.labels(), sought);
+                        if waiting[i].is_full() {
+                            waiting[i].place(&sought.index, &mut places[i]);
+                        }
                     }
                 }
+            }
+            for ((waiting, sought), places) in waiting.iter_mut().zip(sought).zip(&mut places) {
+                waiting.place(&sought.index, places);
             }
             Ok(places)
         });
@@ -299,12 +310,38 @@ impl Ranking<'_, '_> {
     }
 }
 
-/// Counts the voxels of a tile that are not among the few, by place.
-fn place<T: Real>(tile: &Tile<T>, sought: &Sought<T::Key>, binary: bool, places: &mut [u32]) {
-    let values = tile.channel(if binary { 0 } else { sought.class as usize });
-    for (&value, &label) in values.iter().zip(tile.labels()) {
-        if (label == sought.class) != sought.positives {
-            places[sought.index.place(value.key())] += 1;
+/// Keys of the many that wait to be placed, so that one table at a time is in cache.
+struct Waiting<K> {
+    keys: Vec<K>,
+    len: usize,
+}
+
+impl<K: super::sort::Key> Waiting<K> {
+    fn new(zero: K) -> Self {
+        Self { keys: vec![zero; 16 * TILE], len: 0 }
+    }
+
+    /// Those voxels of a tile that are not among the few.
+    fn add<T: Real<Key = K>>(&mut self, values: &[T], labels: &[u32], sought: &Sought<K>) {
+        let keys = &mut self.keys[self.len..][..values.len()];
+        let mut kept = 0;
+        for (&value, &label) in values.iter().zip(labels) {
+            keys[kept] = value.key();
+            kept += usize::from((label == sought.class) != sought.positives);
         }
+        self.len += kept;
+    }
+
+    /// Whether another tile may not fit.
+    fn is_full(&self) -> bool {
+        self.len + TILE > self.keys.len()
+    }
+
+    /// Counts each by its place.
+    fn place(&mut self, index: &Index<K>, places: &mut [u32]) {
+        for &key in &self.keys[..self.len] {
+            places[index.place(key)] += 1;
+        }
+        self.len = 0;
     }
 }

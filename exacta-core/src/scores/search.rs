@@ -30,8 +30,8 @@ impl<K: Key> Index<K> {
         let (mut starts, mut shift) = (vec![0], 0);
         if let (Some(&low), Some(&high)) = (keys.first(), keys.last()) {
             let range = high.minus(low);
-            // Two pieces a key, within what the second-level cache holds.
-            let pieces = (2 * kept).next_power_of_two().clamp(16, 1 << 17) as u64;
+            // One piece a key or less, within what the second-level cache holds.
+            let pieces = kept.next_power_of_two().clamp(16, 1 << 16) as u64;
             while range >> shift >= pieces {
                 shift += 1;
             }
@@ -67,6 +67,9 @@ impl<K: Key> Index<K> {
         let piece = (key.minus(low) >> self.shift) as usize;
         let (start, end) = (self.starts[piece] as usize, self.starts[piece + 1] as usize);
         let keys = &self.keys[start..end];
+        if keys.is_empty() {
+            return 2 * start;
+        }
         let below = if keys.len() <= 8 {
             keys.iter().map(|&other| usize::from(other < key)).sum()
         } else {

@@ -15,7 +15,7 @@ macro_rules! key {
             const BITS: u32 = <$key>::BITS;
 
             #[inline(always)]
-            #[expect(clippy::cast_possible_truncation, reason = "the lowest bits are meant")]
+            #[allow(clippy::cast_possible_truncation, reason = "the lowest bits are meant")]
             #[allow(clippy::unnecessary_cast, reason = "one of the two types is the target")]
             fn digit(self, shift: u32) -> usize {
                 ((self >> shift) as usize) & (DIGITS - 1)

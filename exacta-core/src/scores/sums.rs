@@ -36,7 +36,7 @@ fn share<T: Real>(
     voxels: std::ops::Range<usize>,
 ) -> Result<ScoreSums, Invalid> {
     let mut tile = Tile::<T>::new(map);
-    let mut terms = vec![T::ZERO; TILE];
+    let mut terms = [T::ZERO; TILE];
     let (mut count, mut lanes) = (0, [0.0; LANES]);
     for start in voxels.clone().step_by(TILE) {
         let len = TILE.min(voxels.end - start);

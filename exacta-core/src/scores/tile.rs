@@ -227,7 +227,7 @@ fn far_from_one<T: Real, A: Real>(values: &[T], sums: &mut [A], tolerance: A) ->
             *sum = *sum + A::from_f64(value.to_f64());
         }
     }
-    sums.iter().fold(0, |bad, &sum| bad | u32::from(!((sum - A::ONE).abs() <= tolerance)))
+    sums.iter().fold(0, |bad, &sum| bad | u32::from((sum - A::ONE).abs() > tolerance))
 }
 
 /// Moves the counted values to the front; how many they are.

@@ -24,10 +24,10 @@ def _axes(ax: Any) -> Any:
     if ax is not None:
         return ax
     try:
-        from matplotlib import pyplot
+        from matplotlib import pyplot as plt
     except ImportError as error:
         raise ExactaRuntimeError("plot() needs Matplotlib; install it with pip install exacta[plot]") from error
-    return pyplot.subplots(figsize=(4.5, 4.5), layout="constrained")[1]
+    return plt.subplots(figsize=(4.5, 4.5), layout="constrained")[1]
 
 
 def _numpy(x: Any) -> npt.NDArray[Any]:

@@ -48,8 +48,8 @@ def check_multilabel(multilabel: Any, ignore_index: Any, average: Any = "none") 
     check_average(average)
     if multilabel and ignore_index is not None:
         raise ExactaValueError(
-            f"ignore_index needs class indices; got {shown(ignore_index)} with multilabel=True, whose target holds 0 and "
-            "1; pass mask instead"
+            f"ignore_index needs class indices; got {shown(ignore_index)} with multilabel=True, whose target holds 0 "
+            "and 1; pass mask instead"
         )
     if average != "none" and not multilabel:
         raise ExactaValueError(f'average must be "none" without multilabel=True; got {shown(average)}')
@@ -119,7 +119,7 @@ class ScoreInputs:
         return self._library.from_host(result, self._like)
 
     def first(self, include_background: Any) -> int:
-        """Return the first class that a ranking reports; what a single channel lacks is said once its values are fine."""
+        """Return the first class that a ranking reports; a single channel is refused once its values are fine."""
         if include_background:
             return 0
         if self.channels > 1:
@@ -208,8 +208,8 @@ def _check_channels(pred: Host) -> None:
 def _check_axes(shape: tuple[int, ...]) -> None:
     if len(shape) not in (4, 5):
         raise ExactaValueError(
-            "pred must have 4 or 5 axes: (batch, channel, height, width) or (batch, channel, depth, height, width); got "
-            f"{len(shape)}, shape {shape}"
+            "pred must have 4 or 5 axes: (batch, channel, height, width) or (batch, channel, depth, height, width); "
+            f"got {len(shape)}, shape {shape}"
         )
 
 

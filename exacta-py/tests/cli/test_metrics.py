@@ -7,15 +7,17 @@ from exacta.cli._metrics import parse_metrics, rounds
 
 def test_titles_carry_what_differs_from_the_default():
     metrics = parse_metrics(
-        "dice, hd95:combine=pooled,nsd:tolerance=1.0:one_empty=0,volume_error:absolute=true;unit=ml"
+        "dice, hd95:combine=pooled,nsd:tolerance=1.0:one_empty=0,volume_error:absolute=true;unit=ml,"
+        "cldice:thinning=keep-components"
     )
     assert [metric.title for metric in metrics] == [
         "dice",
         "hd95(combine=pooled)",
         "nsd(tolerance=1)",
         "volume_error(absolute=true, unit=ml)",
+        "cldice(thinning=keep-components)",
     ]
-    assert [metric.unit for metric in metrics] == ["", "mm", "", "ml"]
+    assert [metric.unit for metric in metrics] == ["", "mm", "", "ml", ""]
     assert metrics[2].options == {"tolerance": 1.0, "one_empty": 0.0}
 
 
@@ -34,6 +36,7 @@ def test_titles_carry_what_differs_from_the_default():
         ("hd95:combine=median", "combine"),
         ("hd95:combine=max:combine=max", "sets combine twice"),
         ("hd95:surface=skin", "surface"),
+        ("cldice:thinning=zhang", "thinning"),
         ("hausdorff_distance:percentile=101", "percentile"),
         ("volume_error:absolute=maybe", "true or false"),
         ("target_volume:unit=litre", "unit"),

@@ -210,8 +210,8 @@ def expected_calibration_error(
 
     Notes
     -----
-    Equal to `calibration_error` of torchmetrics with ``norm="l1"`` (top label), and to `CalibrationErrorMetric` of MONAI
-    (classwise). ``average="micro"`` adds bins over labels before the gap is taken, so opposite errors can cancel.
+    Equal to `calibration_error` of torchmetrics with ``norm="l1"`` (top label), and to `CalibrationErrorMetric` of
+    MONAI (classwise). ``average="micro"`` adds bins over labels before the gap is taken, so opposite errors can cancel.
 
     References
     ----------

@@ -216,9 +216,7 @@ def voxel_ranking(
     >>> voxel_ranking([[[[0.9, 0.8, 0.8, 0.3, 0.1]]]], [[[1, 0, 1, 1, 0]]]).curves[0][0].fpr
     array([0. , 0. , 0.5, 0.5, 1. ])
     """
-    inputs, bins, first = _prepare(
-        pred, target, from_logits, multilabel, include_background, ignore_index, mask, bins
-    )
+    inputs, bins, first = _prepare(pred, target, from_logits, multilabel, include_background, ignore_index, mask, bins)
     columns = inputs.channels - first
     if bins is None:
         curves = _native.rank_curves(inputs.scored, first=first)

@@ -127,7 +127,7 @@ class RankingResult:
         """
         values = self.average_precision if kind == "precision-recall" else self.auroc
         score = "AP" if kind == "precision-recall" else "AUROC"
-        labelled = [
+        labelled: list[tuple[RankingCurve, str | None]] = [
             (curve, f"column {i}, {score} {float(values[case, i]):.3f}") for i, curve in enumerate(self.curves[case])
         ]
         return _plot.ranking(labelled, kind, ax)
