@@ -21,6 +21,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod curve;
 mod evaluate;
 mod options;
 pub mod overlap;
