@@ -279,6 +279,13 @@ fn shapes_are_checked() {
     assert_eq!(new(pred.view().into(), index.view().into(), plain, Some(channels.view().into())), kind(mask()));
     let ignored = ScoreSpec { ignore_index: Some(1), ..multi };
     assert_eq!(new(pred.view().into(), channels.view().into(), ignored, None), kind(Error::IgnoreWithOneHot));
+    // A first class beyond the last leaves no column.
+    for (spec, target) in [(plain, &index), (multi, &channels)] {
+        let batch =
+            ScoreBatch::new(pred.view(), target.view(), ScoreSpec { from_logits: true, ..spec }, None).expect("valid");
+        let tables = Cpu::serial().rank_tables(&batch, 7).expect("valid scores");
+        assert_eq!((tables.cases(), tables.classes()), (2, 0));
+    }
     assert!(Bins::new(0, 1).is_err() && Bins::new(1, 2).is_err() && Bins::new(2, 2).is_ok());
     let hundred = Bins::new(100, 1).expect("a number");
     assert_eq!((hundred.of(0.29), hundred.of(1.0), hundred.of(0.0)), (28, 99, 0));

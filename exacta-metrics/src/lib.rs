@@ -24,6 +24,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod curve;
 mod evaluate;
 mod options;
 pub mod overlap;

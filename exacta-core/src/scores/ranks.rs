@@ -74,7 +74,8 @@ pub(super) fn each_map<T: Send>(
     for row in rows {
         values.append(&mut row.map_err(|Invalid| diagnose(cpu, batch))?);
     }
-    let columns = if batch.channels() == 1 { 1 } else { batch.channels() - first };
+    let single = batch.channels() == 1 && !batch.spec().multilabel;
+    let columns = if single { 1 } else { batch.channels().saturating_sub(first) };
     Ok(Table::new(batch.cases(), columns, values))
 }
 
