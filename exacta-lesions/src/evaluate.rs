@@ -2,7 +2,7 @@
 
 use exacta_core::quantile::percentile;
 use exacta_core::stages::{Component, ComponentStage, ComponentTable, Contingency, Need, SurfaceDistances, SurfaceStage};
-use exacta_core::{Batch, Connectivity, Percentile, Result, Spacing, Table};
+use exacta_core::{Batch, Connectivity, MatchRule, Percentile, Result, Spacing, Table};
 
 use crate::matching::match_instances;
 use crate::options::LesionOptions;
@@ -97,16 +97,9 @@ where
     let shared = of_own.as_ref().unwrap_or(&meeting);
     let sizes = |table: &ComponentTable| table.components.iter().map(|row| row.voxels).collect::<Vec<u64>>();
     let (pred_sizes, target_sizes) = (sizes(&pred_table), sizes(&target_table));
-    let matches = match_instances(&pred_sizes, &target_sizes, &meeting, &options.rule);
-    let serving = matches.serving(pred_sizes.len());
-    let prediction = |((number, &voxels), matched)| Prediction { number, voxels, matched };
-    let predictions_of: Vec<_> = (1..).zip(&pred_sizes).zip(serving).map(prediction).collect();
-
     let voxel = spacing.map_or(1.0, Spacing::voxel);
-    let rows = (1..).zip(&target_sizes).zip(matches.of_target);
-    let mut rows: Vec<Lesion> = rows
-        .map(|((number, &voxels), taken)| lesion(number, voxels, taken, &pred_sizes, shared, voxel, options))
-        .collect();
+    let mut report = tabulate(&pred_sizes, &target_sizes, &meeting, shared, voxel, options);
+    let rows = &mut report.lesions;
     if let Some(spacing) = spacing {
         let measured: Vec<usize> =
             (0..rows.len()).filter(|&i| rows[i].kept && rows[i].is_matched()).collect();
@@ -124,7 +117,40 @@ where
             rows[at].hd95 = Some(if distance.is_finite() { distance } else { options.missed_distance });
         }
     }
-    Ok(LesionReport { lesions: rows, predictions: predictions_of })
+    Ok(report)
+}
+
+/// The report of instances whose sizes and overlaps are known: objects of an instance map, every one of them kept. Numbers are those of
+/// the tables.
+///
+/// # Panics
+/// If the table names a number beyond the sizes.
+pub fn report_instances(
+    pred_sizes: &[u64],
+    target_sizes: &[u64],
+    contingency: &Contingency,
+    rule: &MatchRule,
+) -> LesionReport {
+    let options = LesionOptions::new(*rule, 1);
+    tabulate(pred_sizes, target_sizes, contingency, contingency, 1.0, &options)
+}
+
+/// Matches, and fills the rows, but for distances. Pairs meet in one table and are measured in another.
+fn tabulate(
+    pred_sizes: &[u64],
+    target_sizes: &[u64],
+    meeting: &Contingency,
+    shared: &Contingency,
+    voxel: f64,
+    options: &LesionOptions,
+) -> LesionReport {
+    let matches = match_instances(pred_sizes, target_sizes, meeting, &options.rule);
+    let serving = matches.serving(pred_sizes.len());
+    let prediction = |((number, &voxels), matched)| Prediction { number, voxels, matched };
+    let predictions = (1..).zip(pred_sizes).zip(serving).map(prediction).collect();
+    let rows = (1..).zip(target_sizes).zip(matches.of_target);
+    let row = |((number, &voxels), taken)| lesion(number, voxels, taken, pred_sizes, shared, voxel, options);
+    LesionReport { lesions: rows.map(row).collect(), predictions }
 }
 
 /// The larger directed percentile; infinite where a surface is missing.

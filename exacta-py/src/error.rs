@@ -31,6 +31,7 @@ pub(crate) fn exception(error: &Error) -> PyErr {
         | Error::MaskedSurface
         | Error::InvalidConnectivity { .. }
         | Error::DilatedMatching { .. }
+        | Error::InstanceLabel { .. }
         | Error::InvalidConfidence { .. }
         | Error::ConfidenceShape { .. }
         | Error::ImageRank { .. }

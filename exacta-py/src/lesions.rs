@@ -144,6 +144,47 @@ pub(crate) fn lesion_scores<'py>(
     Ok((scores, rows.then(|| tables(py, &reports))))
 }
 
+/// The scores of instance maps `(B, *S)`, one `(B, 1)` array a score.
+#[pyfunction]
+#[pyo3(signature = (pred, target, *, matching, score, threshold, strict, both_empty, pred_half=None, target_half=None, threads=1))]
+#[expect(clippy::too_many_arguments, reason = "arguments of Python")]
+pub(crate) fn instance_scores<'py>(
+    py: Python<'py>,
+    pred: &Bound<'py, PyUntypedArray>,
+    target: &Bound<'py, PyUntypedArray>,
+    matching: &str,
+    score: &str,
+    threshold: f64,
+    strict: bool,
+    both_empty: f64,
+    pred_half: Option<&str>,
+    target_half: Option<&str>,
+    threads: usize,
+) -> PyResult<Scores<'py>> {
+    let rule = || Ok(MatchRule { matching: matching.parse()?, score: score.parse()?, threshold, strict });
+    let options = LesionOptions { both_empty, ..LesionOptions::new(rule().map_err(|error| exception(&error))?, 1) };
+    let held = (Held::new(pred, pred_half)?, Held::new(target, target_half)?);
+    let (pred, target) = (held.0.labels(), held.1.labels());
+    let scores: Vec<_> = py
+        .detach(|| {
+            let cases = scan::instance_tables(&cpu(threads), &pred, &target)?;
+            let scores = cases.iter().map(|case| {
+                let report = exacta_lesions::report_instances(
+                    &case.pred.sizes,
+                    &case.target.sizes,
+                    &case.contingency,
+                    &options.rule,
+                );
+                LesionScores::new(&report, &options, false).values()
+            });
+            Ok(scores.collect())
+        })
+        .map_err(|error: Error| exception(&error))?;
+    Ok((0..LesionScores::NAMES.len())
+        .map(|k| Array2::from_shape_fn((scores.len(), 1), |(case, _)| scores[case][k]).into_pyarray(py))
+        .collect())
+}
+
 /// Lesions (case, class, number, voxels, kept, predicted voxels, shared voxels), their IoU, Dice and HD95 (NaN where it is not
 /// measured), matched pairs (row of the lesion, number of the prediction), predictions (case, class, number, voxels, matched).
 fn tables<'py>(py: Python<'py>, reports: &Table<LesionReport>) -> Rows<'py> {

@@ -25,6 +25,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(components::filter_components, module)?)?;
     module.add_function(wrap_pyfunction!(components::component_statistics, module)?)?;
     module.add_function(wrap_pyfunction!(lesions::lesion_scores, module)?)?;
+    module.add_function(wrap_pyfunction!(lesions::instance_scores, module)?)?;
     module.add_function(wrap_pyfunction!(lesions::brats_regions, module)?)?;
     module.add_function(wrap_pyfunction!(lesions::detect, module)?)?;
     module.add_function(wrap_pyfunction!(lesions::detection_curve, module)?)?;

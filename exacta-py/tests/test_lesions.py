@@ -278,6 +278,52 @@ def test_a_false_positive_counts_once_whatever_its_size(blob):  # P55
     assert [prediction.voxels for prediction in found.predictions if not prediction.matched] == [blob]
 
 
+@pytest.mark.parametrize(
+    ("pred", "target", "options", "wanted"),
+    [
+        # P29: ties and the comparison.
+        ([1, 1, 1, 1], [1, 1, 2, 2], {}, (1, 0, 1)),
+        ([1, 1, 1, 1], [1, 1, 2, 2], {"strict": True}, (0, 1, 2)),
+        # P30: labels are identities.
+        ([0, 7112614941, 7112614941], [0, 3, 3], {}, (1, 0, 0)),
+        # P56: one pair of IoU 0.5.
+        ([1, 1, 0, 0, 0], [1, 1, 0, 1, 1], {}, (1, 0, 0)),
+        # P58: the threshold acts, and so does the matcher.
+        ([1] * 8 + [0] * 2, [1] * 10, {"threshold": 0.75}, (1, 0, 0)),
+        ([1] * 8 + [0] * 2, [1] * 10, {"threshold": 0.9}, (0, 1, 1)),
+        ([2] * 3 + [1] * 11 + [0] * 6, [1] * 10 + [2] * 10, {"threshold": 0.2}, (1, 1, 1)),
+        ([2] * 3 + [1] * 11 + [0] * 6, [1] * 10 + [2] * 10, {"threshold": 0.2, "matching": "hungarian"}, (2, 0, 0)),
+    ],
+)
+def test_instances(pred, target, options, wanted):
+    pred, target = (np.array([labels], np.uint64) for labels in (pred, target))
+    scores = lesions.evaluate_instances(pred, target, **{"matching": "greedy", **options})
+    assert (scores.tp.item(), scores.fp.item(), scores.fn.item()) == wanted
+
+
+def test_masks_and_instances_are_told_apart():  # P56
+    pred, target = line((0, 2), length=5), line((0, 2), (3, 5), length=5)
+    semantic = evaluate(pred, target, matching="greedy")
+    check(semantic, tp=1, fn=1, sq_iou=1, pq_iou=0.6666666666666666)
+    instances = lesions.evaluate_instances(pred[0], target[0], matching="greedy")
+    check(instances, tp=1, fn=0, sq_iou=0.5, pq_iou=0.5)
+
+
+@pytest.mark.parametrize(
+    ("pred", "target", "message"),
+    [
+        ([[0, 1]], [[0, 1, 2]], "same shape"),
+        ([0, 1], [0, 1], "batch axis"),
+        ([[0, -1]], [[0, 1]], "pred must hold instance numbers, 0 and above; found -1"),
+        ([[0, 1.0]], [[0, 0.5]], "target must hold whole numbers"),
+        ([[1j]], [[1]], "pred must hold instance numbers; got dtype complex"),
+    ],
+)
+def test_instance_errors(pred, target, message):
+    with pytest.raises(exacta.ExactaError, match=message):
+        lesions.evaluate_instances(pred, target, matching="greedy")
+
+
 def test_a_report_names_lesions_and_predictions():
     pred, target = np.zeros((2, 8, 8), int), np.zeros((2, 8, 8), int)
     target[1, 1:3, 1:3], target[1, 5:8, 5:8], target[1, 0, 7] = 2, 2, 2

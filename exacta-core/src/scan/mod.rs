@@ -6,11 +6,13 @@
 
 mod counts;
 mod diagnose;
+mod instances;
 mod packed;
 mod planes;
 mod regions;
 mod tally;
 
+pub use instances::{InstanceTables, Instances, instance_tables};
 pub use packed::PackedSlice;
 pub use planes::{SliceVisitor, Visited, Window, scan_planes};
 pub use regions::write_regions;

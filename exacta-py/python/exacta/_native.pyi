@@ -13,6 +13,7 @@ __all__ = [
     "distance_transform",
     "evaluate",
     "filter_components",
+    "instance_scores",
     "label_components",
     "lesion_scores",
     "nearest",
@@ -73,6 +74,19 @@ def lesion_scores(
     list[npt.NDArray[np.float64]],
     tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.int64], npt.NDArray[np.int64]] | None,
 ]: ...
+def instance_scores(
+    pred: npt.NDArray[Any],
+    target: npt.NDArray[Any],
+    *,
+    matching: str,
+    score: str,
+    threshold: float,
+    strict: bool,
+    both_empty: float,
+    pred_half: str | None = None,
+    target_half: str | None = None,
+    threads: int = 1,
+) -> list[npt.NDArray[np.float64]]: ...
 def detect(
     pred: npt.NDArray[Any],
     target: npt.NDArray[Any],
