@@ -55,6 +55,15 @@ impl Grid {
         self.by_axis(self.size)[3 - self.axes..].to_vec()
     }
 
+    /// The grid of the voxels' corners: one more along each axis of the image, walked in the same order.
+    pub fn corners(&self) -> Self {
+        let mut size = self.size;
+        for (n, axis) in size.iter_mut().zip(self.order) {
+            *n += usize::from(axis + self.axes >= 3);
+        }
+        Self { size, ..*self }
+    }
+
     /// Number of voxels.
     pub const fn voxels(&self) -> usize {
         self.size[0] * self.size[1] * self.size[2]
@@ -99,6 +108,8 @@ mod tests {
     fn two_axes_are_one_slice() {
         let f = Grid::new(&[5, 6], &[1, 5]);
         assert_eq!((f.size(), f.order(), f.axes()), ([1, 6, 5], [0, 2, 1], 2));
+        assert_eq!((f.corners().size(), f.corners().order()), ([1, 7, 6], [0, 2, 1]));
+        assert_eq!(Grid::new(&[1, 5, 6], &[30, 6, 1]).corners().size(), [2, 6, 7]);
     }
 
     #[test]

@@ -1,12 +1,17 @@
 //! Statistics of distance histograms, in a fixed order of sums.
 
-use crate::stages::{Bin, Directed};
+use crate::stages::{Bin, Directed, Elements};
 use crate::{Error, Percentile, Result};
 
-/// Percentile of the distances of one direction, interpolated linearly between ranks.
+mod weighted;
+
+pub use weighted::{WeightedPrefix, crossing};
+
+/// Percentile of the distances of one direction.
 ///
-/// With `n` distances sorted ascending, `pos = q / 100 * (n - 1)`, `lo = floor(pos)`, `hi = min(lo + 1, n - 1)`: the
-/// value is `d[lo] + (d[hi] - d[lo]) * (pos - lo)`; `q = 100` is the maximum.
+/// Of points, with `n` distances sorted ascending, `pos = q / 100 * (n - 1)`, `lo = floor(pos)`, `hi = min(lo + 1, n - 1)`:
+/// `d[lo] + (d[hi] - d[lo]) * (pos - lo)`. Of patches, the [`crossing`]: the first distance at which the cumulative
+/// share of the weight reaches `q / 100`. `q = 100` is the maximum.
 ///
 /// # Errors
 /// [`Error::NotResolved`] where the histogram ends before rank `hi`.
@@ -51,6 +56,13 @@ fn percentile_of(directions: &[&Directed], q: Percentile) -> Result<f64> {
             directions.iter().filter(|d| d.total > 0).map(|d| d.max).try_fold(0.0, |a: f64, b| b.map(|b| a.max(b)));
         return max.ok_or(Error::NotResolved { resolved });
     }
+    if directions[0].elements == Elements::Patches {
+        let bins: Vec<Bin> =
+            directions.iter().flat_map(|d| d.bins.iter().copied()).filter(|b| b.distance < resolved).collect();
+        let weight = directions.iter().map(|d| d.weight).sum();
+        let known = WeightedPrefix { bins, weight, complete: resolved == f64::INFINITY };
+        return crossing(known, q).ok_or(Error::NotResolved { resolved });
+    }
     let (low, high, fraction) = ranks(n, q.value());
     let mut bins: Vec<Bin> =
         directions.iter().flat_map(|d| d.bins.iter().copied()).filter(|b| b.distance <= resolved).collect();
@@ -70,7 +82,7 @@ fn percentile_of(directions: &[&Directed], q: Percentile) -> Result<f64> {
     Ok(low + (high - low) * fraction)
 }
 
-/// Sum of all distances of one direction: `count * distance` added in ascending order.
+/// Sum of all distances of one direction, each times its weight, in ascending order.
 ///
 /// # Errors
 /// [`Error::NotResolved`] unless every distance is known.
@@ -79,18 +91,35 @@ pub fn sum(directed: &Directed) -> Result<f64> {
     if directed.resolved < f64::INFINITY {
         return Err(Error::NotResolved { resolved: directed.resolved });
     }
-    Ok(directed.bins.iter().fold(0.0, |sum, bin| sum + bin.count as f64 * bin.distance))
+    Ok(compensated(directed.bins.iter().map(|bin| bin.count as f64 * bin.weight * bin.distance)))
 }
 
-/// Number of elements at most `tolerance` away; equal counts as within.
+/// Weight of the elements at most `tolerance` away, their number for points; equal counts as within. All of them weigh
+/// [`Directed::weight`], to the last bit.
 ///
 /// # Errors
 /// [`Error::NotResolved`] where the histogram ends before the tolerance.
-pub fn within(directed: &Directed, tolerance: f64) -> Result<u64> {
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+pub fn within(directed: &Directed, tolerance: f64) -> Result<f64> {
     if directed.resolved <= tolerance {
         return Err(Error::NotResolved { resolved: directed.resolved });
     }
-    Ok(directed.bins.iter().take_while(|bin| bin.distance <= tolerance).map(|bin| bin.count).sum())
+    let close = &directed.bins[..directed.bins.partition_point(|bin| bin.distance <= tolerance)];
+    if close.iter().map(|bin| bin.count).sum::<u64>() == directed.total {
+        return Ok(directed.weight);
+    }
+    Ok(compensated(close.iter().map(|bin| bin.count as f64 * bin.weight)).min(directed.weight))
+}
+
+/// Sum with the rounding errors carried along (Neumaier 1974): its error does not grow with the number of terms.
+pub fn compensated(terms: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut lost) = (0.0f64, 0.0);
+    for term in terms {
+        let next = sum + term;
+        lost += if sum.abs() >= term.abs() { (sum - next) + term } else { (term - next) + sum };
+        sum = next;
+    }
+    sum + lost
 }
 
 #[cfg(test)]
@@ -98,9 +127,10 @@ mod tests {
     use super::*;
 
     fn directed(distances: &[(f64, u64)]) -> Directed {
-        let bins: Vec<Bin> = distances.iter().map(|&(distance, count)| Bin { distance, count }).collect();
+        let bins: Vec<Bin> = distances.iter().map(|&(distance, count)| Bin { distance, weight: 1.0, count }).collect();
         let max = bins.last().map(|bin| bin.distance);
-        Directed { total: bins.iter().map(|bin| bin.count).sum(), bins, resolved: f64::INFINITY, max }
+        let lone = Directed::lone_points(bins.iter().map(|bin| bin.count).sum());
+        Directed { bins, resolved: f64::INFINITY, max, ..lone }
     }
 
     fn q(value: f64) -> Percentile {
@@ -134,12 +164,13 @@ mod tests {
 
     #[test]
     fn unresolved_ranks_are_an_error_and_never_a_number() {
-        let d = Directed { total: 10, bins: vec![Bin { distance: 1.0, count: 9 }], resolved: 1.0, max: None };
+        let bins = vec![Bin { distance: 1.0, weight: 1.0, count: 9 }];
+        let d = Directed { bins, resolved: 1.0, ..Directed::lone_points(10) };
         assert_eq!(percentile(&d, q(50.0)), Ok(1.0));
         assert_eq!(percentile(&d, q(95.0)), Err(Error::NotResolved { resolved: 1.0 }));
         assert_eq!(percentile(&d, q(100.0)), Err(Error::NotResolved { resolved: 1.0 }));
         assert_eq!(sum(&d), Err(Error::NotResolved { resolved: 1.0 }));
-        assert_eq!(within(&d, 0.5), Ok(0));
+        assert_eq!(within(&d, 0.5), Ok(0.0));
         // An element exactly as far as the resolved distance may be missing.
         assert_eq!(within(&d, 1.0), Err(Error::NotResolved { resolved: 1.0 }));
     }

@@ -80,12 +80,15 @@ pub struct Need {
     pub pooled_percentile: Option<f64>,
     /// Every distance up to this one, inclusive.
     pub within: Option<f64>,
+    /// Percentiles below those named are needed too. Ranks of points below a rank are known with it; patches can lie so
+    /// close to a percentile that only all distances decide.
+    pub lesser: bool,
 }
 
 impl Need {
     /// Every distance.
     pub const ALL: Self =
-        Self { all: true, max: false, directed_percentile: None, pooled_percentile: None, within: None };
+        Self { all: true, max: false, directed_percentile: None, pooled_percentile: None, within: None, lesser: false };
 
     /// What serves both.
     pub fn join(self, other: Self) -> Self {
@@ -93,9 +96,14 @@ impl Need {
             (Some(a), Some(b)) => Some(a.max(b)),
             (a, b) => a.or(b),
         };
+        let differ = |a: Option<f64>, b: Option<f64>| a.zip(b).is_some_and(|(a, b)| a != b);
         Self {
             all: self.all | other.all,
             max: self.max | other.max,
+            lesser: self.lesser
+                | other.lesser
+                | differ(self.directed_percentile, other.directed_percentile)
+                | differ(self.pooled_percentile, other.pooled_percentile),
             directed_percentile: larger(self.directed_percentile, other.directed_percentile),
             pooled_percentile: larger(self.pooled_percentile, other.pooled_percentile),
             within: larger(self.within, other.within),
@@ -103,26 +111,51 @@ impl Need {
     }
 }
 
-/// How many surface elements lie at one exact distance.
+/// What the elements of a surface are, and so what a percentile of their distances is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Elements {
+    /// Points that weigh 1 each; percentiles interpolate between ranks.
+    #[default]
+    Points,
+    /// Patches that weigh their length or area; a percentile is the distance of the first patch, nearest first, at which
+    /// the share of the weight passed reaches it.
+    Patches,
+}
+
+/// How many surface elements of one weight lie at one exact distance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bin {
     /// The distance, in the unit of the spacing.
     pub distance: f64,
-    /// Number of elements at it.
+    /// Weight of each: 1 for points, length or area for patches.
+    pub weight: f64,
+    /// Number of elements.
     pub count: u64,
 }
 
 /// Distances of one surface's elements to the other surface: a histogram over exact values.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Directed {
+    /// What the elements are.
+    pub elements: Elements,
     /// Number of elements of the surface, resolved or not.
     pub total: u64,
-    /// Known distances, ascending.
+    /// Their weight in all, `total` for points. The order of its sum does not depend on what is resolved.
+    pub weight: f64,
+    /// Known distances, ascending; at one distance, weights ascending.
     pub bins: Vec<Bin>,
     /// Every element closer than this is among `bins`; infinite if all are.
     pub resolved: f64,
     /// The largest distance, where it was asked for or all are known.
     pub max: Option<f64>,
+}
+
+impl Directed {
+    /// A surface of `total` points of which no distance is known, as where the other surface is missing.
+    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+    pub fn lone_points(total: u64) -> Self {
+        Self { total, weight: total as f64, ..Self::default() }
+    }
 }
 
 /// Distances between the surfaces of one class in one case.

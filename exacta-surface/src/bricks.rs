@@ -26,6 +26,11 @@ pub(crate) struct Bounds {
 impl Points {
     /// Points of a box of `size`, by brick.
     pub(crate) fn new(at: &[[u32; 3]], size: [usize; 3]) -> Self {
+        Self::ordered(at, size).0
+    }
+
+    /// The same, and which of `at` each point is.
+    pub(crate) fn ordered(at: &[[u32; 3]], size: [usize; 3]) -> (Self, Vec<usize>) {
         let along = size.map(|n| n.div_ceil(1 << EDGE));
         let brick = |at: &[u32; 3]| {
             let [a, b, c] = at.map(|n| (n >> EDGE) as usize);
@@ -33,7 +38,8 @@ impl Points {
         };
         let mut points = Self { coordinates: std::array::from_fn(|_| Vec::with_capacity(at.len())), ..Self::default() };
         let mut last = None;
-        for i in by_key(at, along.into_iter().product(), brick) {
+        let order = by_key(at, along.into_iter().product(), brick);
+        for &i in &order {
             let at = &at[i];
             let fresh = last != Some(brick(at));
             last = Some(brick(at));
@@ -54,7 +60,7 @@ impl Points {
             }
         }
         points.starts.push(points.len());
-        points
+        (points, order)
     }
 
     /// Number of bricks.

@@ -1,4 +1,4 @@
-//! From boundary voxels to the distances of every case and class.
+//! From surfaces to the distances of every case and class.
 //!
 //! Each class works in the box of its two surfaces: two bit planes of the box are all that is allocated beside the
 //! sparse words, and classes are taken in groups that end once they hold [`memory`].
@@ -7,17 +7,17 @@ use std::sync::Arc;
 
 use exacta_core::parallel::Threads;
 use exacta_core::stages::{Directed, Need, SurfaceDistances};
-use exacta_core::{Cpu, Spacing, Table};
+use exacta_core::{Cpu, Grid, Spacing, Table};
 
 use crate::dense::{Dense, WordBox};
 use crate::shells::{Resolved, Shells, resolve};
+use crate::tags::{Surface, SurfaceSet, Tag, Weights};
 use crate::tail::{Place, Start, finish};
-use crate::words::{BoundaryVoxels, Words};
 
 /// Bytes of planes and words alive at a time: half a byte a voxel of an image, but no less than keeps all threads busy and no more
 /// than is of use.
-fn memory(surfaces: &BoundaryVoxels) -> usize {
-    (surfaces.grid().voxels() / 2).clamp(4 << 20, 64 << 20)
+fn memory(grid: &Grid) -> usize {
+    (grid.voxels() / 2).clamp(4 << 20, 64 << 20)
 }
 
 /// Query words handed to a thread at a time.
@@ -27,77 +27,91 @@ const SERIAL: usize = 1024;
 
 /// A class of a case with both surfaces there.
 #[derive(Debug)]
-struct Job<'a> {
+struct Job<'a, T: Tag> {
     place: usize,
-    surfaces: [Words<'a>; 2],
+    surfaces: [Surface<'a, T>; 2],
+    weights: Arc<Weights>,
     bounds: WordBox,
     spacing: [f64; 3],
     need: Need,
     shells: Arc<Shells>,
 }
 
-impl Job<'_> {
+impl<T: Tag> Job<'_, T> {
     fn bytes(&self) -> usize {
         let [slices, rows, words] = self.bounds.size;
-        let owned: usize = self.surfaces.iter().map(Words::owned_bytes).sum();
+        let owned: usize = self.surfaces.iter().map(Surface::owned_bytes).sum();
         owned + 2 * 8 * (slices + 2 * self.shells.margin[0]) * (rows + 2 * self.shells.margin[1]) * (words + 2)
     }
 }
 
 /// Distances of each case and class; `spacings` by case, `needs` by class.
-pub(crate) fn distances(
+pub(crate) fn distances<S: SurfaceSet>(
     cpu: &Cpu,
-    surfaces: &BoundaryVoxels,
+    surfaces: &S,
     spacings: &[Spacing],
     needs: &[Need],
 ) -> Table<SurfaceDistances> {
-    let (cases, classes) = (surfaces.cases(), surfaces.classes());
+    let [cases, classes] = surfaces.shape();
+    let grid = surfaces.grid();
     let mut out: Vec<SurfaceDistances> = Vec::new();
     out.resize_with(cases * classes, SurfaceDistances::default);
-    let mut jobs: Vec<Job<'_>> = Vec::new();
+    let mut jobs: Vec<Job<'_, S::Tag>> = Vec::new();
     let (mut bytes, mut shells) = (0, Vec::new());
+    let mut weights: Option<([f64; 3], Arc<Weights>)> = None;
     for case in 0..cases {
+        let spacing = spacings[case].volume();
+        let weights = match &mut weights {
+            Some((of, weights)) if *of == spacing => weights,
+            other => &mut other.insert((spacing, Arc::new(surfaces.weights(spacing)))).1,
+        };
         for class in 0..classes {
-            let sides = [0, 1].map(|side| surfaces.words(case, class, side));
+            let sides = [0, 1].map(|side| surfaces.surface(case, class, side));
             let place = case * classes + class;
-            if sides[0].is_empty() || sides[1].is_empty() {
-                let lone = |words: &Words<'_>| Directed { total: words.voxels(), ..Directed::default() };
-                out[place] = SurfaceDistances { pred_to_target: lone(&sides[0]), target_to_pred: lone(&sides[1]) };
+            if sides.iter().any(|side| side.words.is_empty()) {
+                let [pred_to_target, target_to_pred] = sides.map(|side| lone(&side, weights));
+                out[place] = SurfaceDistances { pred_to_target, target_to_pred };
                 continue;
             }
-            let job = job(surfaces, place, sides, &spacings[case], needs[class], &mut shells);
+            let job = job(grid, place, sides, weights, spacing, needs[class], &mut shells);
             bytes += job.bytes();
             jobs.push(job);
-            if bytes >= memory(surfaces) {
-                run(cpu, surfaces, &jobs, &mut out);
+            if bytes >= memory(grid) {
+                run(cpu, grid, &jobs, &mut out);
                 jobs.clear();
                 bytes = 0;
             }
         }
     }
-    run(cpu, surfaces, &jobs, &mut out);
+    run(cpu, grid, &jobs, &mut out);
     Table::new(cases, classes, out)
+}
+
+/// The record of a surface without another to measure to.
+fn lone<T: Tag>(surface: &Surface<'_, T>, weights: &Weights) -> Directed {
+    let counts = surface.counts(weights);
+    let (total, weight) = (counts.iter().sum(), weights.sum(&counts));
+    Directed { elements: T::ELEMENTS, total, weight, ..Directed::default() }
 }
 
 /// What shells depend on: spacing, size of the box, and the only tolerance.
 type ShellKey = ([f64; 3], [usize; 3], Option<f64>);
 
 /// A job; its shells are taken from `known` where a job before it had the same.
-fn job<'a>(
-    surfaces: &BoundaryVoxels,
+fn job<'a, T: Tag>(
+    grid: &Grid,
     place: usize,
-    sides: [Words<'a>; 2],
-    spacing: &Spacing,
+    sides: [Surface<'a, T>; 2],
+    weights: &Arc<Weights>,
+    spacing: [f64; 3],
     need: Need,
     known: &mut Vec<(ShellKey, Arc<Shells>)>,
-) -> Job<'a> {
-    let grid = surfaces.grid();
-    let bounds = WordBox::around(grid, [&sides[0], &sides[1]]);
+) -> Job<'a, T> {
+    let bounds = WordBox::around(grid, [&sides[0].words, &sides[1].words]);
     let [slices, rows, words] = bounds.size;
     // A need for distances up to a tolerance alone asks for no shell beyond it.
     let only_within = !need.all && !need.max && need.directed_percentile.is_none() && need.pooled_percentile.is_none();
     let within = if only_within { need.within } else { None };
-    let spacing = spacing.volume();
     // Beyond the reach of shells the size of a box makes no difference.
     let size = [slices, rows, (words * 64).min(grid.size()[2])].map(|n| n.min(64));
     let key = (spacing, size, within);
@@ -109,62 +123,78 @@ fn job<'a>(
             shells
         }
     };
-    Job { place, surfaces: sides, bounds, spacing, need, shells }
+    Job { place, surfaces: sides, weights: Arc::clone(weights), bounds, spacing, need, shells }
 }
 
 /// Runs jobs together, so that few large classes and many small ones both keep all threads busy.
-fn run(cpu: &Cpu, surfaces: &BoundaryVoxels, jobs: &[Job<'_>], out: &mut [SurfaceDistances]) {
-    let words: usize = jobs.iter().flat_map(|job| &job.surfaces).map(Words::len).sum();
+fn run<T: Tag>(cpu: &Cpu, grid: &Grid, jobs: &[Job<'_, T>], out: &mut [SurfaceDistances]) {
+    let words: usize = jobs.iter().flat_map(|job| &job.surfaces).map(|surface| surface.words.len()).sum();
     let serial = Cpu { level: cpu.level, threads: Threads::Serial };
     let cpu = if words < SERIAL { &serial } else { cpu };
     let layouts: Vec<_> = jobs.iter().map(|job| crate::dense::Layout::new(&job.bounds, job.shells.margin)).collect();
     let planes = cpu.threads.map(2 * jobs.len(), |i| {
         let (job, layout) = (&jobs[i / 2], layouts[i / 2]);
-        Dense::new(&job.bounds, layout, &job.surfaces[i % 2])
+        Dense::new(&job.bounds, layout, &job.surfaces[i % 2].words)
     });
     let steps: Vec<_> = jobs.iter().zip(&layouts).map(|(job, layout)| job.shells.steps(layout)).collect();
     let mut shares = Vec::new();
     for (i, job) in jobs.iter().enumerate() {
         for side in 0..2 {
-            let n = job.surfaces[side].len();
-            shares.extend((0..n.div_ceil(SHARE)).map(|share| (i, side, share * SHARE..((share + 1) * SHARE).min(n))));
+            let words = &job.surfaces[side].words;
+            let mut tags = 0;
+            for start in (0..words.len()).step_by(SHARE) {
+                let range = start..(start + SHARE).min(words.len());
+                let first = tags;
+                tags += words.bits[range.clone()].iter().map(|bits| bits.count_ones() as usize).sum::<usize>();
+                shares.push((i, side, range, first..tags));
+            }
         }
     }
     let parts = cpu.threads.map(shares.len(), |share| {
-        let (i, side, range) = &shares[share];
+        let (i, side, range, tags) = &shares[share];
         let job = &jobs[*i];
-        resolve(&steps[*i], &job.bounds, &planes[2 * i + 1 - side], job.surfaces[*side].range(range.clone()))
+        let surface = &job.surfaces[*side];
+        let (queries, tags) = (surface.words.range(range.clone()), &surface.tags[tags.clone()]);
+        resolve(&steps[*i], &job.bounds, &planes[2 * i + 1 - side], &job.weights, queries, tags)
     });
     drop(planes);
-    let mut resolved: Vec<[Resolved; 2]> = Vec::new();
+    let mut resolved: Vec<[Resolved<T>; 2]> = Vec::new();
     resolved.resize_with(jobs.len(), Default::default);
-    for ((i, side, _), part) in shares.into_iter().zip(parts) {
+    for ((i, side, ..), part) in shares.into_iter().zip(parts) {
         let whole = &mut resolved[i][side];
         whole.counts.resize(part.counts.len(), 0);
         whole.counts.iter_mut().zip(part.counts).for_each(|(a, b)| *a += b);
         whole.left.extend(part.left);
+        whole.tags.extend(part.tags);
     }
     let resolved: Vec<_> = resolved.into_iter().map(|sides| std::sync::Mutex::new(Some(sides))).collect();
     let records = cpu.threads.map(jobs.len(), |i| {
         let sides = resolved[i].lock().expect("no holder panics").take().expect("taken once");
-        tail(cpu, surfaces, &jobs[i], sides)
+        tail(cpu, grid, &jobs[i], sides)
     });
     for (job, record) in jobs.iter().zip(records) {
         out[job.place] = record;
     }
 }
 
-fn tail(cpu: &Cpu, surfaces: &BoundaryVoxels, job: &Job<'_>, sides: [Resolved; 2]) -> SurfaceDistances {
-    let place = Place { grid: surfaces.grid(), bounds: &job.bounds, spacing: job.spacing };
+fn tail<T: Tag>(cpu: &Cpu, grid: &Grid, job: &Job<'_, T>, sides: [Resolved<T>; 2]) -> SurfaceDistances {
+    let place = Place { grid, bounds: &job.bounds, spacing: job.spacing };
     let mut side = 0;
     let starts = sides.map(|resolved| {
-        let known = job.shells.list.iter().map(|shell| shell.squared).zip(resolved.counts).collect();
+        let kinds = job.weights.values.len();
+        let known = job.shells.list.iter().zip(resolved.counts.chunks_exact(kinds));
+        let known = known.flat_map(|(shell, counts)| {
+            let found = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+            found.map(|(place, &count)| (shell.squared, T::from_place(place), count))
+        });
         let start = Start {
-            total: job.surfaces[side].voxels(),
-            known,
+            totals: job.surfaces[side].counts(&job.weights),
+            weights: &job.weights,
+            known: known.collect(),
             left: resolved.left,
+            tags: resolved.tags,
             beyond: job.shells.beyond,
-            features: &job.surfaces[1 - side],
+            features: &job.surfaces[1 - side].words,
         };
         side += 1;
         start

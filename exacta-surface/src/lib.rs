@@ -34,13 +34,19 @@
 
 mod boundary;
 mod bricks;
+mod cells;
 mod dense;
 mod distances;
 mod minima;
-#[cfg(feature = "testing")]
+#[cfg(any(test, feature = "testing"))]
 mod naive;
+mod normals;
 mod pairs;
+mod progress;
+mod search;
 mod shells;
+mod surfels;
+mod tags;
 mod tail;
 mod transform;
 mod words;
@@ -49,9 +55,19 @@ use exacta_core::ndarray::ArrayD;
 use exacta_core::stages::{CountStage, Counts, Need, SurfaceDistances, SurfaceStage};
 use exacta_core::{Backend, Batch, Cpu, Error, Result, Spacing, SurfaceKind, Table};
 
+pub use cells::CornerCells;
 #[cfg(feature = "testing")]
-pub use naive::naive_distances;
+pub use naive::{naive_codes, naive_distances, naive_surfel_distances};
 pub use words::BoundaryVoxels;
+
+/// The surfaces of a batch, by kind of element.
+#[derive(Debug)]
+pub enum Surfaces {
+    /// Boundary voxels.
+    Voxels(BoundaryVoxels),
+    /// Corner cells, each with the area that its code has at a spacing.
+    Surfels(CornerCells),
+}
 
 /// Surfaces on the host.
 #[derive(Debug, Clone, Default)]
@@ -71,22 +87,29 @@ impl CountStage for CpuSurface {
 }
 
 impl SurfaceStage for CpuSurface {
-    type Surfaces = BoundaryVoxels;
+    type Surfaces = Surfaces;
 
-    fn surfaces(&self, batch: &Batch<'_>, kind: SurfaceKind) -> Result<(Table<Counts>, BoundaryVoxels)> {
-        if kind != SurfaceKind::Voxels {
-            return Err(Error::Unavailable { argument: "surface", value: kind.name(), names: &["voxels"] });
+    fn surfaces(&self, batch: &Batch<'_>, kind: SurfaceKind) -> Result<(Table<Counts>, Surfaces)> {
+        match kind {
+            SurfaceKind::Voxels => {
+                let (counts, voxels) = boundary::boundary_voxels(&self.cpu, batch)?;
+                Ok((counts, Surfaces::Voxels(voxels)))
+            }
+            SurfaceKind::Surfels => {
+                let (counts, cells) = cells::corner_cells(&self.cpu, batch)?;
+                Ok((counts, Surfaces::Surfels(cells)))
+            }
+            SurfaceKind::Mesh => {
+                Err(Error::Unavailable { argument: "surface", value: kind.name(), names: &["voxels", "surfels"] })
+            }
         }
-        boundary::boundary_voxels(&self.cpu, batch)
     }
 
-    fn distances(
-        &self,
-        surfaces: &BoundaryVoxels,
-        spacings: &[Spacing],
-        needs: &[Need],
-    ) -> Result<Table<SurfaceDistances>> {
-        Ok(distances::distances(&self.cpu, surfaces, spacings, needs))
+    fn distances(&self, surfaces: &Surfaces, spacings: &[Spacing], needs: &[Need]) -> Result<Table<SurfaceDistances>> {
+        match surfaces {
+            Surfaces::Voxels(voxels) => Ok(distances::distances(&self.cpu, voxels, spacings, needs)),
+            Surfaces::Surfels(cells) => Ok(distances::distances(&self.cpu, cells, spacings, needs)),
+        }
     }
 
     fn distances_of_pairs(

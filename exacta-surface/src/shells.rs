@@ -10,6 +10,8 @@ use exacta_core::Grid;
 
 use crate::dense::{Dense, Layout, WordBox};
 use crate::squared;
+use crate::tags::{Tag, Weights};
+use crate::words::ones;
 
 /// Number of shells to stop at: with isotropic voxels they reach some four voxels far.
 const ENOUGH: usize = 56;
@@ -143,29 +145,42 @@ impl Step {
 }
 
 /// What tier 1 found for some query words.
-#[derive(Debug, Default)]
-pub(crate) struct Resolved {
-    /// Number of queries hit by each shell.
+#[derive(Debug)]
+pub(crate) struct Resolved<T> {
+    /// Number of queries hit by each shell, by weight: those of a shell together.
     pub(crate) counts: Vec<u64>,
     /// Words with the queries that no shell hit.
     pub(crate) left: Vec<(u32, u64)>,
+    /// What those queries carry: the places of their weights.
+    pub(crate) tags: Vec<T>,
 }
 
-/// Resolves query words against the other surface.
-pub(crate) fn resolve(
+impl<T> Default for Resolved<T> {
+    fn default() -> Self {
+        Self { counts: Vec::new(), left: Vec::new(), tags: Vec::new() }
+    }
+}
+
+/// Resolves query words against the other surface; `tags` are of all their bits in order.
+pub(crate) fn resolve<T: Tag>(
     steps: &[Step],
     bounds: &WordBox,
     plane: &Dense,
+    weights: &Weights,
     queries: impl Iterator<Item = (u32, u64)>,
-) -> Resolved {
-    let mut counts = vec![0; steps.len()];
-    let mut left = Vec::new();
+    mut tags: &[T],
+) -> Resolved<T> {
+    let kinds = weights.values.len();
+    let mut counts = vec![0; steps.len() * kinds];
+    let (mut left, mut left_tags) = (Vec::new(), Vec::new());
     for (word, bits) in queries {
+        let here;
+        (here, tags) = tags.split_at(bits.count_ones() as usize);
         let at = plane.layout.index(bounds.at(word));
         let mut unresolved = bits;
-        for (step, count) in steps.iter().zip(&mut counts) {
+        for (step, counts) in steps.iter().zip(counts.chunks_exact_mut(kinds)) {
             let hits = step.hits(&plane.bits, at) & unresolved;
-            *count += u64::from(hits.count_ones());
+            T::count(weights, bits, hits, here, counts);
             unresolved &= !hits;
             if unresolved == 0 {
                 break;
@@ -173,7 +188,9 @@ pub(crate) fn resolve(
         }
         if unresolved != 0 {
             left.push((word, unresolved));
+            let of_bits = ones(bits).zip(here).filter(|(bit, _)| unresolved >> bit & 1 == 1);
+            left_tags.extend(of_bits.map(|(_, tag)| tag.class(weights)));
         }
     }
-    Resolved { counts, left }
+    Resolved { counts, left, tags: left_tags }
 }

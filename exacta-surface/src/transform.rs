@@ -10,6 +10,10 @@ use exacta_core::Cpu;
 
 use crate::bricks::Points;
 use crate::minima::Minima;
+use crate::tags::Tag;
+
+/// Where a query lies, and what it carries.
+pub(crate) type Query<T> = ([u32; 3], T);
 
 /// Columns of a block.
 const BLOCK: usize = 32;
@@ -25,14 +29,14 @@ pub(crate) fn cost(size: [usize; 3], queries: &Points) -> u64 {
     2 * voxels + 64 * queries.len() as u64
 }
 
-/// The squared distances from queries to their nearest features, in no particular order.
-pub(crate) fn squared_distances(
+/// The squared distances from queries to their nearest features, with the queries' tags, in no particular order.
+pub(crate) fn squared_distances<T: Tag>(
     cpu: &Cpu,
     size: [usize; 3],
     spacing: [f64; 3],
     mut features: Vec<[u32; 3]>,
-    mut queries: Vec<[u32; 3]>,
-) -> Vec<f64> {
+    mut queries: Vec<Query<T>>,
+) -> Vec<(f64, T)> {
     queries.sort_unstable();
     features.sort_unstable();
     // Shares cut through slices and rows: what two of them need is made twice, which a few shares can afford.
@@ -51,7 +55,13 @@ fn squares(spacing: f64, n: usize) -> Vec<f64> {
 }
 
 #[inline(always)]
-fn some_queries<S>(_: S, size: [usize; 3], spacing: [f64; 3], points: &[[u32; 3]], queries: &[[u32; 3]]) -> Vec<f64> {
+fn some_queries<S, T: Tag>(
+    _: S,
+    size: [usize; 3],
+    spacing: [f64; 3],
+    points: &[[u32; 3]],
+    queries: &[Query<T>],
+) -> Vec<(f64, T)> {
     let [_, rows, columns] = size;
     let (blocks, pitch) = (columns.div_ceil(BLOCK), columns.div_ceil(BLOCK) * BLOCK);
     let [along_slices, along_rows, along_columns] = [0, 1, 2].map(|k| squares(spacing[k], size[k]));
@@ -60,16 +70,16 @@ fn some_queries<S>(_: S, size: [usize; 3], spacing: [f64; 3], points: &[[u32; 3]
     let mut over_rows: Vec<Minima> = (0..blocks).map(|_| Minima::default()).collect();
     let mut over_columns = Minima::default();
     let mut line = vec![f64::INFINITY; pitch];
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(queries.len());
     let mut finite = Vec::new();
-    for queries in queries.chunk_by(|a, b| a[0] == b[0]) {
-        columns_of.slice(queries[0][0] as usize, &along_slices, pitch, &mut plane);
+    for queries in queries.chunk_by(|a, b| a.0[0] == b.0[0]) {
+        columns_of.slice(queries[0].0[0] as usize, &along_slices, pitch, &mut plane);
         for (block, minima) in over_rows.iter_mut().enumerate() {
             let of_row = |row: &[f64]| row[block * BLOCK..][..BLOCK].iter().copied().fold(f64::INFINITY, f64::min);
             minima.build(plane.chunks_exact(pitch).map(of_row));
         }
-        for queries in queries.chunk_by(|a, b| a[1] == b[1]) {
-            let row = queries[0][1] as usize;
+        for queries in queries.chunk_by(|a, b| a.0[1] == b.0[1]) {
+            let row = queries[0].0[1] as usize;
             for (block, minima) in over_rows.iter().enumerate() {
                 let best = row_block(&plane[block * BLOCK..], pitch, minima, &along_rows, row);
                 line[block * BLOCK..][..BLOCK].copy_from_slice(&best);
@@ -77,16 +87,16 @@ fn some_queries<S>(_: S, size: [usize; 3], spacing: [f64; 3], points: &[[u32; 3]
             finite.clear();
             finite.extend((0..columns).filter(|&column| line[column] < f64::INFINITY).take(FEW + 1));
             if finite.len() <= FEW {
-                for query in queries {
+                for &(query, tag) in queries {
                     let column = query[2] as usize;
                     let candidates = finite.iter().map(|&at| along_columns[at.abs_diff(column)] + line[at]);
-                    out.push(candidates.fold(f64::INFINITY, |a, b| if b < a { b } else { a }));
+                    out.push((candidates.fold(f64::INFINITY, |a, b| if b < a { b } else { a }), tag));
                 }
                 continue;
             }
             over_columns.build(line[..columns].iter().copied());
-            let mut nearest = queries[0][2] as usize;
-            for query in queries {
+            let mut nearest = queries[0].0[2] as usize;
+            for &(query, tag) in queries {
                 let column = query[2] as usize;
                 // The column that served the query before is nearly always close to the best.
                 let mut best = along_columns[nearest.abs_diff(column)] + line[nearest];
@@ -96,7 +106,7 @@ fn some_queries<S>(_: S, size: [usize; 3], spacing: [f64; 3], points: &[[u32; 3]
                         (*best, nearest) = (candidate, at);
                     }
                 });
-                out.push(best);
+                out.push((best, tag));
             }
         }
     }
@@ -187,15 +197,17 @@ mod tests {
             let points: Vec<[usize; 3]> = (0..count).map(|_| [next(7), next(9), next(70)]).collect();
             let whole = |at: [usize; 3]| at.map(|n| u32::try_from(n).expect("small"));
             let features: Vec<[u32; 3]> = points.into_iter().map(whole).collect();
-            let queries: Vec<[u32; 3]> = (0..300).map(|_| whole([next(7), next(9), next(70)])).collect();
+            let queries: Vec<Query<u8>> =
+                (0..300).map(|i| (whole([next(7), next(9), next(70)]), (i % 7) as u8)).collect();
             let mut found = squared_distances(&Cpu::new(), size, spacing, features.clone(), queries.clone());
-            let nearest = |query: &[u32; 3]| {
+            let nearest = |(query, tag): &Query<u8>| {
                 let offset = |at: &[u32; 3]| std::array::from_fn(|k| f64::from(query[k]) - f64::from(at[k]));
-                features.iter().map(|at| squared(spacing, offset(at))).fold(f64::INFINITY, f64::min)
+                (features.iter().map(|at| squared(spacing, offset(at))).fold(f64::INFINITY, f64::min), *tag)
             };
-            let mut wanted: Vec<f64> = queries.iter().map(nearest).collect();
-            found.sort_by(f64::total_cmp);
-            wanted.sort_by(f64::total_cmp);
+            let mut wanted: Vec<(f64, u8)> = queries.iter().map(nearest).collect();
+            for list in [&mut found, &mut wanted] {
+                list.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            }
             assert_eq!(found, wanted);
         }
     }

@@ -264,6 +264,17 @@ impl Words<'_> {
     }
 }
 
+/// Positions of the bits set, lowest first.
+pub(crate) fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let bit = bits.trailing_zeros();
+        (bits != 0).then(|| {
+            bits &= bits - 1;
+            bit
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

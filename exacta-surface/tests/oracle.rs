@@ -97,6 +97,7 @@ fn needs() -> Vec<Need> {
             pooled_percentile: Some(99.5),
             within: Some(2.0),
             all: false,
+            lesser: true,
         },
     ]
 }
@@ -238,7 +239,7 @@ fn empty_surfaces_have_no_distances() {
     let spacing = Spacing::isotropic(1.0, 2).expect("in range");
     let spec = LabelSpec::index(2).without_background();
     let found = measure(&CpuSurface::default(), &full, &empty, spec, &spacing, Need::ALL);
-    assert_eq!(found[0].pred_to_target, Directed { total: 10, ..Directed::default() });
+    assert_eq!(found[0].pred_to_target, Directed::lone_points(10));
     assert_eq!(found[0].target_to_pred, Directed::default());
 }
 

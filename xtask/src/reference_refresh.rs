@@ -20,5 +20,9 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result {
     venv.install(sh, "xtask/reference/requirements.txt")?;
     let python = venv.python();
     let check = args.check.then_some("--check");
+    section("surfel normals", || {
+        let check = check.clone();
+        Ok(cmd!(sh, "{python} xtask/reference/surfels.py {check...}").quiet().run()?)
+    })?;
     section("reference values", || Ok(cmd!(sh, "{python} xtask/reference/refresh.py {check...}").quiet().run()?))
 }

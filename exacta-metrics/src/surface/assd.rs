@@ -9,32 +9,31 @@ use crate::registry::{Better, Default, Family, Formula, MetricInfo};
 
 /// Average symmetric surface distance, in the unit of the spacing.
 ///
-/// `Pooled`: `ASSD = (sum d(P, T) + sum d(T, P)) / (n_P + n_T)`. `Mean`: the mean of the two directed means, which others
-/// call MASD. `Max`: the larger of them.
+/// `Pooled`: `ASSD = (sum w d(P, T) + sum w d(T, P)) / (sum w_P + sum w_T)`, with `w` the weight of an element: 1 for a voxel, its
+/// length or area for a patch. `Mean`: the mean of the two directed means, which others call MASD. `Max`: the larger of them.
 ///
 /// # Conventions
 /// Surfaces are those that `distances` was made from; `empty_policy` where a mask is empty. Sums run over ascending distances, each
-/// times its number, so the value does not depend on threads.
+/// times its number, with their rounding errors carried along, so the value does not depend on threads.
 /// # Returns
 /// A distance of 0 or more. Symmetric. 0 exactly when the surfaces are the same.
 /// # Errors
 /// [`exacta_core::Error::NotResolved`] if not all distances are known.
 /// # Agreement
 /// MedPy 0.5 `assd`, MONAI `compute_average_surface_distance(symmetric=True)`, MetricsReloaded `assd` (`Pooled`); MedPy 0.4
-/// `assd`, Panoptica `ASSD`, MetricsReloaded `masd` (`Mean`).
+/// `assd`, Panoptica `ASSD`, MetricsReloaded `masd` (`Mean`); of surfels, the mean of DeepMind's two averages (`Mean`).
 /// # Reference
 /// Heimann et al., Comparison and evaluation of methods for liver segmentation, IEEE TMI 28 (2009).
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 pub fn assd(distances: &SurfaceDistances, combine: Combine, empty_policy: EmptyPolicy) -> Result<f64> {
     if let Some(value) = empty(distances, empty_policy) {
         return Ok(value);
     }
     let (a, b) = (&distances.pred_to_target, &distances.target_to_pred);
-    let mean = |directed: &Directed| sum(directed).map(|sum| sum / directed.total as f64);
+    let mean = |directed: &Directed| sum(directed).map(|sum| sum / directed.weight);
     Ok(match combine {
         Combine::Max => mean(a)?.max(mean(b)?),
         Combine::Mean => (mean(a)? + mean(b)?) / 2.0,
-        Combine::Pooled => (sum(a)? + sum(b)?) / (a.total + b.total) as f64,
+        Combine::Pooled => (sum(a)? + sum(b)?) / (a.weight + b.weight),
     })
 }
 

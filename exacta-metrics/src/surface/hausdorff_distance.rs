@@ -14,14 +14,15 @@ use crate::registry::{Better, Default, Family, Formula, MetricInfo};
 /// (`Pooled`).
 ///
 /// # Conventions
-/// Surfaces are those that `distances` was made from; percentiles interpolate linearly, 100 is the maximum; `empty_policy` where a
-/// mask is empty.
+/// Surfaces are those that `distances` was made from. Percentiles of voxels interpolate linearly between ranks; that of patches is the
+/// first distance at which the cumulative share of the weight reaches it; 100 is the maximum. `empty_policy` where a mask is empty.
 /// # Returns
 /// A distance of 0 or more. Symmetric. 0 at percentile 100 exactly when the surfaces are the same.
 /// # Errors
 /// [`exacta_core::Error::NotResolved`] if `distances` was made for less than this percentile.
 /// # Agreement
-/// MONAI `compute_hausdorff_distance` (`Max`), MedPy `hd` (`Max`) and `hd95` (`Pooled`), MetricsReloaded (`Max`), Panoptica `HD95` (`Pooled`).
+/// MONAI `compute_hausdorff_distance` (`Max`), MedPy `hd` (`Max`) and `hd95` (`Pooled`), MetricsReloaded (`Max`), Panoptica `HD95` (`Pooled`); of
+/// surfels, DeepMind `compute_robust_hausdorff` (`Max`).
 /// # Reference
 /// Huttenlocher, Klanderman and Rucklidge, Comparing images using the Hausdorff distance, IEEE TPAMI 15 (1993).
 pub fn hausdorff_distance(

@@ -32,9 +32,10 @@ mod tests {
     use super::*;
 
     fn directed(distances: &[(f64, u64)]) -> Directed {
-        let bins: Vec<Bin> = distances.iter().map(|&(distance, count)| Bin { distance, count }).collect();
+        let bins: Vec<Bin> = distances.iter().map(|&(distance, count)| Bin { distance, weight: 1.0, count }).collect();
         let max = bins.last().map(|bin| bin.distance);
-        Directed { total: bins.iter().map(|bin| bin.count).sum(), bins, resolved: f64::INFINITY, max }
+        let lone = Directed::lone_points(bins.iter().map(|bin| bin.count).sum());
+        Directed { bins, resolved: f64::INFINITY, max, ..lone }
     }
 
     /// P `01100` against T `00110`, one row: each side has one voxel at 0 and one at 1.
@@ -66,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_missed_structure_is_never_zero() -> Result<()> {
-        let lone = Directed { total: 5, ..Directed::default() };
+        let lone = Directed::lone_points(5);
         let missed = SurfaceDistances { pred_to_target: Directed::default(), target_to_pred: lone };
         for q in [50.0, 95.0, 99.0, 100.0] {
             let value = hausdorff_distance(&missed, Percentile::new(q)?, Combine::Max, EmptyPolicy::DISTANCE)?;

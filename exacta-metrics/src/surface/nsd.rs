@@ -9,27 +9,28 @@ use crate::registry::{Better, Default, Family, Formula, MetricInfo};
 
 /// Normalized surface distance, or surface Dice: the share of both surfaces that lies within a tolerance of the other.
 ///
-/// `NSD = (#{d(P, T) <= tolerance} + #{d(T, P) <= tolerance}) / (n_P + n_T)`
+/// `NSD = (sum of w where d(P, T) <= tolerance + sum of w where d(T, P) <= tolerance) / (sum w_P + sum w_T)`, with `w` the weight of
+/// an element: 1 for a voxel, its length or area for a patch.
 ///
 /// # Conventions
 /// A distance equal to the tolerance is within it; `empty_policy` where a mask is empty.
 /// # Returns
-/// A ratio in `[0, 1]`, one correctly rounded division. Symmetric. 1 at tolerance 0 exactly when the surfaces are the same.
+/// A ratio in `[0, 1]`, of voxels one correctly rounded division. Symmetric. 1 at tolerance 0 exactly when the surfaces are the same.
 /// # Errors
 /// [`exacta_core::Error::NotResolved`] if not all distances up to the tolerance are known.
 /// # Agreement
-/// MONAI `compute_surface_dice(use_subvoxels=False)`, MetricsReloaded `nsd`. Panoptica averages the two directed shares instead.
+/// MONAI `compute_surface_dice(use_subvoxels=False)`, MetricsReloaded `nsd`; of surfels, DeepMind
+/// `compute_surface_dice_at_tolerance`, MONAI `use_subvoxels=True`. Panoptica averages the two directed shares instead.
 /// # Reference
 /// Nikolov et al., Clinically applicable segmentation of head and neck anatomy for radiotherapy, JMIR 23 (2021), where
 /// elements are surfels.
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 pub fn nsd(distances: &SurfaceDistances, tolerance: Tolerance, empty_policy: EmptyPolicy) -> Result<f64> {
     if let Some(value) = empty(distances, empty_policy) {
         return Ok(value);
     }
     let (a, b) = (&distances.pred_to_target, &distances.target_to_pred);
     let close = within(a, tolerance.value())? + within(b, tolerance.value())?;
-    Ok(close as f64 / (a.total + b.total) as f64)
+    Ok(close / (a.weight + b.weight))
 }
 
 pub(crate) const INFO: MetricInfo = MetricInfo {
