@@ -1,7 +1,7 @@
 //! A prediction and its reference, checked once.
 
 use crate::grid::Grid;
-use crate::labels::Image;
+use crate::image::Image;
 use crate::{Error, InputFormat, LabelSpec, Labels, Result};
 
 /// Prediction and reference of a batch, with what says which voxels and classes count.

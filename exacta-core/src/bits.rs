@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use fearless_simd::{Simd, SimdBase, SimdMask, u8x64};
 
-use crate::labels::Image;
+use crate::image::Image;
 use crate::parallel::Threads;
 use crate::{Connectivity, Cpu, Error, Grid, Labels, Result};
 

@@ -1,8 +1,9 @@
 //! Borrowed label arrays of any dtype and any strides.
 
-use ndarray::{ArrayView3, ArrayViewD, Axis, Ix3, Slice};
+use ndarray::{ArrayView3, ArrayViewD, Axis, Ix3};
 
 use crate::grid::Grid;
+use crate::image::{Image, View};
 
 /// A number that can be a label: how it is read without widening the array it lies in.
 pub trait Element: Code {
@@ -24,6 +25,13 @@ pub(crate) mod sealed {
         fn value(self) -> Value;
         /// Whether the value equals a label of any sign.
         fn equals(self, label: i64) -> bool;
+        /// Whether a code costs more to find than equality of elements.
+        const COSTLY: bool = false;
+        /// Whether all elements are the same; only asked where codes are costly.
+        #[inline(always)]
+        fn uniform(_: &[Self]) -> bool {
+            false
+        }
         /// The elements as bytes, where their codes are just these.
         fn bytes(_: &[Self]) -> Option<&[u8]> {
             None
@@ -107,6 +115,14 @@ impl Element for bool {
 }
 
 impl Code for f64 {
+    const COSTLY: bool = true;
+
+    #[inline(always)]
+    fn uniform(values: &[Self]) -> bool {
+        let first = values.first().map_or(0, |first| first.to_bits());
+        values.iter().fold(0, |differ, value| differ | (value.to_bits() ^ first)) == 0
+    }
+
     #[inline(always)]
     fn code(self) -> u64 {
         // Adding 2^52 leaves a whole number below 2^52 in the low bits, and changes any other value.
@@ -142,6 +158,14 @@ impl Element for f64 {
 }
 
 impl Code for f32 {
+    const COSTLY: bool = true;
+
+    #[inline(always)]
+    fn uniform(values: &[Self]) -> bool {
+        let first = values.first().map_or(0, |first| first.to_bits());
+        values.iter().fold(0, |differ, value| differ | (value.to_bits() ^ first)) == 0
+    }
+
     #[inline(always)]
     fn code(self) -> u64 {
         f64::from(self).code()
@@ -307,218 +331,6 @@ fn narrow<'a, T>(view: &ArrayViewD<'a, T>, leading: &[usize], grid: &Grid) -> Ar
     }
     let view = view.into_dimensionality::<Ix3>().expect("the batch checked the number of axes");
     view.permuted_axes(grid.order())
-}
-
-/// One image, read in pieces of its raster order.
-pub(crate) trait Image: Send + Sync {
-    /// The labels as bytes, where they lie in memory as just that.
-    fn bytes(&self, start: usize, len: usize) -> Option<&[u8]>;
-    /// Reads labels below 256; the result is the union of all codes, above 255 where one did not fit.
-    fn read_u8(&self, level: fearless_simd::Level, start: usize, keep: Option<Keep<'_>>, out: &mut [u8]) -> u64;
-    /// Reads labels below 2^32, likewise.
-    fn read_u32(&self, level: fearless_simd::Level, start: usize, keep: Option<Keep<'_>>, out: &mut [u32]) -> u64;
-    /// Reads codes as they are: labels of any size, and what is above `u32::MAX` for other values.
-    fn read_codes(&self, level: fearless_simd::Level, start: usize, out: &mut [u64]);
-    /// Reads labels below 255; every other value, negative or fractional too, becomes 255.
-    fn read_saturated(&self, level: fearless_simd::Level, start: usize, out: &mut [u8]);
-    /// Writes 1 where a value is not 0, and 0 elsewhere; neither dtype nor range matters.
-    fn read_foreground(&self, level: fearless_simd::Level, start: usize, out: &mut [u8]);
-    /// Clears the entries of `keep` whose label is `ignore`.
-    fn drop_label(&self, start: usize, ignore: i64, keep: &mut [u8]);
-    /// Calls `f` with every value, in raster order.
-    fn for_each(&self, f: &mut dyn FnMut(usize, Value));
-}
-
-/// Which voxels count (1) or not (0), and the code that stands for those that do not.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Keep<'a> {
-    pub(crate) voxels: &'a [u8],
-    pub(crate) excluded: u32,
-}
-
-/// A typed view of an image, its elements made codes by `wrap`.
-struct View<'a, T, F> {
-    view: ArrayView3<'a, T>,
-    wrap: F,
-}
-
-impl<'a, T: Code, C: Code, F: Fn(T) -> C + Copy + Send + Sync> View<'a, T, F> {
-    fn new(view: ArrayView3<'a, T>, wrap: F) -> Self {
-        Self { view, wrap }
-    }
-
-    /// All elements in raster order, where they lie in memory so.
-    fn flat(&self) -> Option<&'a [T]> {
-        self.view.to_slice()
-    }
-
-    /// Calls `f` with consecutive pieces that cover `start..start + len` in raster order.
-    fn pieces(&self, start: usize, len: usize, mut f: impl FnMut(usize, Piece<'_, T>)) {
-        if let Some(flat) = self.flat() {
-            return f(0, Piece::Slice(&flat[start..start + len]));
-        }
-        let (_, ny, nx) = self.view.dim();
-        let mut done = 0;
-        while done < len {
-            let at = start + done;
-            let (row, x) = (at / nx, at % nx);
-            let piece = (nx - x).min(len - done);
-            let mut line = self.view.index_axis(Axis(0), row / ny).index_axis_move(Axis(0), row % ny);
-            line.slice_axis_inplace(Axis(0), Slice::from(x..x + piece));
-            match line.to_slice() {
-                Some(slice) => f(done, Piece::Slice(slice)),
-                None => f(done, Piece::Line(line)),
-            }
-            done += piece;
-        }
-    }
-
-    fn read<O: Copy>(
-        &self,
-        level: fearless_simd::Level,
-        (start, len): (usize, usize),
-        keep: Option<Keep<'_>>,
-        out: &mut [O],
-        narrow: impl Fn(u64) -> O + Copy,
-    ) -> u64 {
-        let (mut union, wrap) = (0, self.wrap);
-        self.pieces(start, len, |at, piece| {
-            let keep = keep.map(|keep| Keep { voxels: &keep.voxels[at..], ..keep });
-            union |= match piece {
-                Piece::Slice(slice) => {
-                    let out = &mut out[at..at + slice.len()];
-                    fearless_simd::dispatch!(level, simd => codes(simd, slice, wrap, keep, out, narrow))
-                }
-                Piece::Line(line) => gathered(line.iter().copied(), wrap, keep, &mut out[at..], narrow),
-            };
-        });
-        union
-    }
-}
-
-enum Piece<'a, T> {
-    Slice(&'a [T]),
-    Line(ndarray::ArrayView1<'a, T>),
-}
-
-/// Codes of a contiguous piece: a plain loop, compiled for each instruction set.
-#[inline(always)]
-fn codes<S: fearless_simd::Simd, T: Code, C: Code, O: Copy>(
-    _: S,
-    values: &[T],
-    wrap: impl Fn(T) -> C,
-    keep: Option<Keep<'_>>,
-    out: &mut [O],
-    narrow: impl Fn(u64) -> O,
-) -> u64 {
-    let mut union = 0;
-    match keep {
-        None => {
-            for (out, &value) in out.iter_mut().zip(values) {
-                let code = wrap(value).code();
-                union |= code;
-                *out = narrow(code);
-            }
-        }
-        Some(keep) => {
-            for ((out, &value), &counts) in out.iter_mut().zip(values).zip(keep.voxels) {
-                let code = if counts != 0 { wrap(value).code() } else { u64::from(keep.excluded) };
-                union |= code;
-                *out = narrow(code);
-            }
-        }
-    }
-    union
-}
-
-/// Which elements of a contiguous piece are not 0, likewise.
-#[inline(always)]
-fn foreground<S: fearless_simd::Simd, T: Code, C: Code>(_: S, values: &[T], wrap: impl Fn(T) -> C, out: &mut [u8]) {
-    for (out, &value) in out.iter_mut().zip(values) {
-        *out = u8::from(wrap(value).is_foreground());
-    }
-}
-
-/// Codes of elements that lie apart.
-fn gathered<T: Code, C: Code, O: Copy>(
-    values: impl Iterator<Item = T>,
-    wrap: impl Fn(T) -> C,
-    keep: Option<Keep<'_>>,
-    out: &mut [O],
-    narrow: impl Fn(u64) -> O,
-) -> u64 {
-    let mut union = 0;
-    for (i, (out, value)) in out.iter_mut().zip(values).enumerate() {
-        let code = match keep {
-            Some(keep) if keep.voxels[i] == 0 => u64::from(keep.excluded),
-            _ => wrap(value).code(),
-        };
-        union |= code;
-        *out = narrow(code);
-    }
-    union
-}
-
-impl<T: Code, C: Code, F: Fn(T) -> C + Copy + Send + Sync> Image for View<'_, T, F> {
-    fn bytes(&self, start: usize, len: usize) -> Option<&[u8]> {
-        T::bytes(&self.flat()?[start..start + len])
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "what does not fit is told by the union")]
-    fn read_u8(&self, level: fearless_simd::Level, start: usize, keep: Option<Keep<'_>>, out: &mut [u8]) -> u64 {
-        self.read(level, (start, out.len()), keep, out, |code| code as u8)
-    }
-
-    fn read_codes(&self, level: fearless_simd::Level, start: usize, out: &mut [u64]) {
-        self.read(level, (start, out.len()), None, out, |code| code);
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "at most 255")]
-    fn read_saturated(&self, level: fearless_simd::Level, start: usize, out: &mut [u8]) {
-        self.read(level, (start, out.len()), None, out, |code| code.min(255) as u8);
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "what does not fit is told by the union")]
-    fn read_u32(&self, level: fearless_simd::Level, start: usize, keep: Option<Keep<'_>>, out: &mut [u32]) -> u64 {
-        self.read(level, (start, out.len()), keep, out, |code| code as u32)
-    }
-
-    fn read_foreground(&self, level: fearless_simd::Level, start: usize, out: &mut [u8]) {
-        let wrap = self.wrap;
-        self.pieces(start, out.len(), |at, piece| match piece {
-            Piece::Slice(slice) => {
-                let out = &mut out[at..at + slice.len()];
-                fearless_simd::dispatch!(level, simd => foreground(simd, slice, wrap, out));
-            }
-            Piece::Line(line) => {
-                for (out, &value) in out[at..].iter_mut().zip(line) {
-                    *out = u8::from(wrap(value).is_foreground());
-                }
-            }
-        });
-    }
-
-    fn drop_label(&self, start: usize, ignore: i64, keep: &mut [u8]) {
-        let wrap = self.wrap;
-        self.pieces(start, keep.len(), |at, piece| match piece {
-            Piece::Slice(slice) => {
-                for (keep, &value) in keep[at..].iter_mut().zip(slice) {
-                    *keep &= u8::from(!wrap(value).equals(ignore));
-                }
-            }
-            Piece::Line(line) => {
-                for (keep, &value) in keep[at..].iter_mut().zip(line) {
-                    *keep &= u8::from(!wrap(value).equals(ignore));
-                }
-            }
-        });
-    }
-
-    fn for_each(&self, f: &mut dyn FnMut(usize, Value)) {
-        for (i, &value) in self.view.iter().enumerate() {
-            f(i, (self.wrap)(value).value());
-        }
-    }
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ mod bits;
 pub mod conventions;
 mod error;
 mod grid;
+mod image;
 mod labels;
 mod masks;
 pub mod parallel;

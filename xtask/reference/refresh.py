@@ -18,9 +18,11 @@ import re
 import sys
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+import maps
 import numpy as np
+from maps import Change
 from tools import ALL, Tool
 from tools.store import load, relative_difference, same, save
 from tqdm import tqdm
@@ -31,15 +33,6 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 FIXTURES = HERE.parents[1] / "exacta-py" / "tests" / "fixtures"
 BACKGROUND = {"with_background": True, "without_background": False}
-
-
-class Change(NamedTuple):
-    """One value that differs."""
-
-    tool: str
-    row: str
-    before: object
-    after: object
 
 
 def pins() -> dict[str, str]:
@@ -138,7 +131,8 @@ def main() -> int:
                 "pairs.json": refresh_pairs(args.fixtures, tools, seen),
                 "multiclass.json": refresh_multiclass(args.fixtures, tools, seen),
             }
-    changes = [change for _, found in done.values() for change in found]
+            of_maps = maps.refresh(args.fixtures, tools, seen, write=not args.check)
+    changes = [change for _, found in done.values() for change in found] + of_maps
     report(changes, tools, installed, seen)
 
     stored_versions = load(args.fixtures / "versions.json")

@@ -8,12 +8,12 @@ use fearless_simd::{Simd, SimdBase, SimdMask, u8x64};
 use super::diagnose::diagnose;
 use super::tally::{Tally, table};
 use crate::batch::MapImages;
-use crate::labels::{Image, Keep};
+use crate::image::{Image, Keep};
 use crate::stages::{CountStage, Counts};
 use crate::{Batch, Cpu, Result, Table};
 
 /// Voxels read at a time: long enough a run of each array for the prefetcher, short enough that two tiles of bytes stay in cache.
-const TILE: usize = 16 << 10;
+const TILE: usize = 64 << 10;
 /// Voxels handed to a thread at a time.
 const SHARE: usize = 1 << 18;
 /// Below this many voxels in all, one thread is quicker than waking another.

@@ -1,6 +1,6 @@
 //! Why a batch was refused: the slow second look, taken only then.
 
-use crate::labels::Image;
+use crate::image::Image;
 use crate::labels::sealed::Value;
 use crate::{Batch, Error, InputFormat};
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::labels::Image;
+use crate::image::Image;
 use crate::labels::sealed::Value;
 use crate::parallel::Threads;
 use crate::stages::{Contingency, Overlap};

@@ -7,7 +7,7 @@ use super::diagnose::diagnose;
 use super::packed::{MIXED, PackedSlice};
 use super::tally::{Tally, table};
 use crate::batch::MapImages;
-use crate::labels::Image;
+use crate::image::Image;
 use crate::parallel::Threads;
 use crate::stages::Counts;
 use crate::{Batch, Cpu, Error, Grid, Level, Result, Table};

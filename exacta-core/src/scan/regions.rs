@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use crate::labels::Image;
+use crate::image::Image;
 use crate::parallel::Threads;
 use crate::{Cpu, Error, Grid, Labels, Result};
 

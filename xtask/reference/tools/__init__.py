@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import medpy, monai, numpy, simpleitk, surface_distance
+from . import medpy, monai, numpy, scipy, simpleitk, surface_distance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 
 class Tool(NamedTuple):
@@ -16,6 +16,7 @@ class Tool(NamedTuple):
     `pair(pred, target, spacing, taus, wanted)` measures two masks,
     `batch(pred, target, row, include_background, wanted)` a batch of label maps, `labels(pred, target, classes)` one
     label map; each returns values by key. `wanted` are the keys the fixture holds: nothing else need be computed.
+    `maps` holds, by file, functions of the stored arrays, a row's name and the row that yield whole arrays and numbers.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Tool(NamedTuple):
     pair: Callable[..., dict] | None = None
     batch: Callable[..., dict] | None = None
     labels: Callable[..., dict] | None = None
+    maps: Mapping[str, Callable] = {}
 
 
 ALL = [
@@ -30,5 +32,6 @@ ALL = [
     Tool("medpy", ("MedPy",), pair=medpy.pair),
     Tool("monai", ("monai", "torch"), pair=monai.pair, batch=monai.batch),
     Tool("simpleitk", ("SimpleITK",), pair=simpleitk.pair, labels=simpleitk.labels),
+    Tool("scipy", ("scipy",), maps={"edt": scipy.edt, "components": scipy.components}),
     Tool("deepmind", ("surface-distance-based-measures",), pair=surface_distance.pair),
 ]
