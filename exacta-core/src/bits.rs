@@ -155,8 +155,11 @@ impl Bits {
         let mut current = self.clone();
         let mut grown = Self::empty(self.grid);
         for _ in 0..steps {
+            // Most rows of most masks are empty.
+            let per_row = self.grid.words().max(1);
+            let filled: Vec<bool> = current.words.chunks_exact(per_row).map(|row| row.iter().any(|&w| w != 0)).collect();
             in_rows(&cpu.threads, &mut grown, |rows, out| {
-                current.dilate_rows(connectivity.get(), rows, out);
+                current.dilate_rows(connectivity.get(), &filled, rows, out);
             });
             std::mem::swap(&mut current, &mut grown);
             if current == grown {
@@ -166,7 +169,7 @@ impl Bits {
         current
     }
 
-    fn dilate_rows(&self, connectivity: usize, rows: Range<usize>, out: &mut [u64]) {
+    fn dilate_rows(&self, connectivity: usize, filled: &[bool], rows: Range<usize>, out: &mut [u64]) {
         let [slices, height, columns] = self.grid.size();
         let per_row = self.grid.words();
         // Bits beyond the row stay 0.
@@ -177,22 +180,31 @@ impl Bits {
             for near_slice in slice.saturating_sub(1)..(slice + 2).min(slices) {
                 for near_row in row.saturating_sub(1)..(row + 2).min(height) {
                     let axes = usize::from(near_slice != slice) + usize::from(near_row != row);
-                    if axes > connectivity {
+                    if axes > connectivity || !filled[near_slice * height + near_row] {
                         continue;
                     }
                     let near = self.row(near_slice, near_row);
-                    for (i, out) in out.iter_mut().enumerate() {
-                        *out |= near[i];
-                        if axes < connectivity {
-                            let before = if i > 0 { near[i - 1] >> 63 } else { 0 };
-                            let after = if i + 1 < per_row { near[i + 1] << 63 } else { 0 };
-                            *out |= near[i] << 1 | before | near[i] >> 1 | after;
-                        }
+                    if axes == connectivity {
+                        out.iter_mut().zip(near).for_each(|(out, near)| *out |= near);
+                    } else {
+                        spread(near, out);
                     }
                 }
             }
             out[per_row - 1] &= last;
         }
+    }
+}
+
+/// Adds a row and its columns to both sides.
+#[inline(always)]
+fn spread(near: &[u64], out: &mut [u64]) {
+    let mut before = 0;
+    for (i, out) in out.iter_mut().enumerate() {
+        let word = near[i];
+        let after = near.get(i + 1).map_or(0, |next| next << 63);
+        *out |= word | word << 1 | before | word >> 1 | after;
+        before = word >> 63;
     }
 }
 
