@@ -301,6 +301,37 @@ def test_instances(pred, target, options, wanted):
     assert (scores.tp.item(), scores.fp.item(), scores.fn.item()) == wanted
 
 
+@pytest.mark.parametrize("score", ["iou", "dice"])
+@pytest.mark.parametrize("seed", range(25))
+def test_hungarian_finds_the_optimum_of_scipy(seed, score):
+    optimize = pytest.importorskip("scipy.optimize")
+    rng = np.random.default_rng(seed)
+    number, threshold = int(rng.integers(2, 40)), float(rng.choice([0.0, 0.02, 0.1, 0.3]))
+    # Cells of random points: every object meets several others.
+    pixels = np.stack(np.meshgrid(np.arange(40), np.arange(50), indexing="ij"), -1)
+    pred, target = (
+        ((pixels[:, :, None] - rng.uniform(0, 50, (number, 2))) ** 2).sum(-1).argmin(-1) + (rng.random((40, 50)) < 0.9)
+        for _ in range(2)
+    )
+    shared = np.zeros((number + 1, number + 1))
+    np.add.at(shared, (target, pred), 1)
+    t, p = shared.sum(1)[1:, None], shared.sum(0)[None, 1:]
+    shared = shared[1:, 1:]
+    with np.errstate(invalid="ignore"):
+        iou, dice = shared / (t + p - shared), 2 * shared / (t + p)
+    value = iou if score == "iou" else dice
+    cost = np.where((shared > 0) & (value >= threshold), 1 - value, 1 + 1e-6)
+    rows, columns = optimize.linear_sum_assignment(cost)
+    kept = cost[rows, columns] < 1
+    found = lesions.evaluate_instances(
+        pred[None], target[None], matching="hungarian", score=score, threshold=threshold
+    )
+    assert found.tp.item() == kept.sum()
+    want = value[rows, columns][kept].sum()
+    quality = found.sq_iou if score == "iou" else found.sq_dice
+    assert quality.item() * kept.sum() == pytest.approx(want, rel=1e-9)
+
+
 def test_masks_and_instances_are_told_apart():  # P56
     pred, target = line((0, 2), length=5), line((0, 2), (3, 5), length=5)
     semantic = evaluate(pred, target, matching="greedy")

@@ -12,6 +12,9 @@ pub(crate) struct Args {
     /// Write nothing; fail if a value would change
     #[arg(long)]
     check: bool,
+    /// Checkout or URL of BraTS-2023-Metrics: recompute its scores too; its requirements must be installed in `.venv-reference`
+    #[arg(long)]
+    brats: Option<String>,
 }
 
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result {
@@ -24,5 +27,6 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result {
         let check = check.clone();
         Ok(cmd!(sh, "{python} xtask/reference/surfels.py {check...}").quiet().run()?)
     })?;
-    section("reference values", || Ok(cmd!(sh, "{python} xtask/reference/refresh.py {check...}").quiet().run()?))
+    let brats: Vec<&str> = args.brats.iter().flat_map(|source| ["--brats", source]).collect();
+    section("reference values", || Ok(cmd!(sh, "{python} xtask/reference/refresh.py {check...} {brats...}").quiet().run()?))
 }
