@@ -46,7 +46,7 @@ def check(scores, want):
             assert found == pytest.approx(value, rel=1e-12, abs=0), theirs
 
 
-@pytest.mark.parametrize(("name", "key"), settings())
+@pytest.mark.parametrize(("name", "key"), list(settings()))
 def test_panoptica(name, key):
     pred, target = load("lesions", name)
     row = PANOPTICA[name]
