@@ -1,15 +1,16 @@
 //! Surfaces of segmentation masks and the exact distances between them.
 //!
-//! [`CpuSurface`] is the host's [`SurfaceStage`]: it finds the boundary voxels of every class while the labels are read
-//! once, and then the distance of each boundary voxel of one mask to the nearest of the other, in the order of
-//! [`Need`]: what a statistic does not need is not computed.
+//! [`CpuSurface`] is the host's [`SurfaceStage`]: it finds the surface elements of every class while the labels are read
+//! once, and then the distance of each element of one mask to the nearest of the other, in the order of
+//! [`Need`]: what a statistic does not need is not computed. Elements are boundary voxels, or surfels: voxel corners whose
+//! block of 2x2x2 voxels is neither inside nor outside, weighted by the area of the marching surface in it.
 //!
-//! Distances are exact: the minimum over all boundary voxels `p` of
+//! Distances are exact: the minimum over all elements `p` of
 //! `sqrt(((h0 (q0 - p0))^2 + (h1 (q1 - p1))^2) + (h2 (q2 - p2))^2)` in IEEE double, every operation rounded by itself, in
 //! the order of the array's axes. They are found in tiers, each exact where it answers:
 //!
-//! 1. bit-parallel shells: 64 voxels a step, for the first few voxels of distance (`shells`);
-//! 2. branch and bound over bricks of 8x8x8 voxels, queries of a brick together (`bricks`, `tail`);
+//! 1. bit-parallel shells: 64 elements a step, for the first few voxels of distance (`shells`);
+//! 2. branch and bound over bricks of 8x8x8 places, queries of a brick together (`bricks`, `search`, `tail`);
 //! 3. a separable transform evaluated at the remaining queries only, once tier 2 has spent what it costs (`transform`).
 //!
 //! The crate knows no metric and no full distance transform.
@@ -108,7 +109,10 @@ impl SurfaceStage for CpuSurface {
     fn distances(&self, surfaces: &Surfaces, spacings: &[Spacing], needs: &[Need]) -> Result<Table<SurfaceDistances>> {
         match surfaces {
             Surfaces::Voxels(voxels) => Ok(distances::distances(&self.cpu, voxels, spacings, needs)),
-            Surfaces::Surfels(cells) => Ok(distances::distances(&self.cpu, cells, spacings, needs)),
+            Surfaces::Surfels(cells) => {
+                spacings.iter().try_for_each(Spacing::for_areas)?;
+                Ok(distances::distances(&self.cpu, cells, spacings, needs))
+            }
         }
     }
 

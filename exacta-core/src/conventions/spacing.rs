@@ -18,6 +18,9 @@ impl Spacing {
     /// Smallest and largest value allowed, both included: squares stay inside the range of `f64`.
     pub const RANGE: (f64, f64) = (1e-100, 1e100);
 
+    /// The same for surfaces whose elements have areas, products of two spacings whose squares are summed.
+    pub const AREA_RANGE: (f64, f64) = (1e-50, 1e50);
+
     /// One value for each of two or three axes.
     ///
     /// # Errors
@@ -35,6 +38,18 @@ impl Spacing {
             out[axis] = value;
         }
         Ok(Self { values: out, axes: values.len() })
+    }
+
+    /// That areas can be measured at this spacing.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSpacing`] outside [`Self::AREA_RANGE`].
+    pub fn for_areas(&self) -> Result<()> {
+        let (low, high) = Self::AREA_RANGE;
+        match self.values().iter().position(|value| !(low..=high).contains(value)) {
+            Some(axis) => Err(Error::InvalidSpacing { axis, value: self.values[axis], low, high }),
+            None => Ok(()),
+        }
     }
 
     /// The same value along each of `axes` axes.

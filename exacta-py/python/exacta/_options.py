@@ -49,6 +49,8 @@ Options = dict[str, float | bool | str | list[float]]
 _UNITS = {2: ("area", ("mm2", "cm2")), 3: ("volume", ("mm3", "ml"))}
 # Products of spacings and squared distances stay far from the ends of float64 within this range.
 _SPACING_MIN, _SPACING_MAX = 1e-100, 1e100
+# Squares of areas have four spacings as factors.
+_AREA_SPACING_MIN, _AREA_SPACING_MAX = 1e-50, 1e50
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
@@ -66,8 +68,8 @@ def check_combine(value: Any) -> str:
 def check_surface(value: Any) -> str:
     """Return the representation of a surface."""
     surface = check_choice("surface", value, ("voxels", "surfels", "mesh"))
-    if surface != "voxels":
-        raise ExactaValueError(f'surface must be "voxels", the only one that this version measures; got {surface!r}')
+    if surface == "mesh":
+        raise ExactaValueError(f'surface must be "voxels" or "surfels", what this version measures; got {surface!r}')
     return surface
 
 
@@ -166,8 +168,8 @@ def check_tolerance(value: Any, columns: int) -> list[float]:
     return values
 
 
-def check_spacing(value: Any, inputs: Inputs) -> npt.NDArray[np.float64]:
-    """Return the spacing of every case, shape (B, ndim), in array-axis order."""
+def check_spacing(value: Any, inputs: Inputs, surface: str = "voxels") -> npt.NDArray[np.float64]:
+    """Return the spacing of every case, shape (B, ndim), in array-axis order; elements with areas narrow its range."""
     if value is None:
         raise ExactaValueError(
             "spacing must be given for areas, volumes and distances: one length per spatial axis; got None"
@@ -178,11 +180,13 @@ def check_spacing(value: Any, inputs: Inputs) -> npt.NDArray[np.float64]:
         _refuse_spacing_shape(array, inputs)
     values = array.tolist()
     flat = [values] if array.ndim == 0 else values if array.ndim == 1 else [v for row in values for v in row]
+    low, high, reason = _SPACING_MIN, _SPACING_MAX, ""
+    if surface != "voxels":
+        low, high, reason = _AREA_SPACING_MIN, _AREA_SPACING_MAX, f' for surface="{surface}"'
     for v in flat:
-        if not _SPACING_MIN <= v <= _SPACING_MAX:
+        if not low <= v <= high:
             raise ExactaValueError(
-                f"spacing must be finite, above 0 and within [{_SPACING_MIN:g}, {_SPACING_MAX:g}]; "
-                f"got {v!r} in {shown(value)}"
+                f"spacing must be finite, above 0 and within [{low:g}, {high:g}]{reason}; got {v!r} in {shown(value)}"
             )
     rows = np.empty((batch, ndim))
     rows[...] = array

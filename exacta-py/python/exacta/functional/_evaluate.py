@@ -119,10 +119,12 @@ def evaluate(
     for name in distances:
         _check_options(_METRICS[name], selected[name], inputs)
     if distances:
+        kinds: set[str] = set()
         for name in distances:
-            check_surface(selected[name]["surface"])
-        if rows is None:
-            rows = check_spacing(spacing, inputs)
+            kind = check_surface(selected[name]["surface"])
+            if rows is None or (kind != "voxels" and kind not in kinds):
+                rows = check_spacing(spacing, inputs, kind)
+            kinds.add(kind)
         check_backend(backend)
     return dict(zip(selected, inputs.measure(list(selected.items()), rows), strict=True))
 

@@ -1,8 +1,14 @@
 """Distances between the surfaces of two segmentations.
 
-A surface voxel is a foreground voxel with a face neighbour that is background or outside the image. Distances are exact
-Euclidean distances between voxel centres, in the unit of the spacing. d(P, T) stands for the distances from every
-surface voxel of the prediction to the nearest of the target, d(T, P) for the reverse.
+What a surface consists of is chosen by `surface`:
+
+- ``"voxels"``: foreground voxels with a face neighbour that is background or outside the image, each of weight 1;
+- ``"surfels"``: voxel corners whose block of 2x2 pixels or 2x2x2 voxels is neither all foreground nor all background
+  (outside the image counts as background), each with the length or area of the marching surface in its block as weight:
+  DeepMind's surface elements.
+
+Distances are exact Euclidean distances between these places, in the unit of the spacing. d(P, T) stands for the distances
+from every element of the prediction to the nearest of the target, d(T, P) for the reverse, w for the weights.
 """
 
 from __future__ import annotations
@@ -41,8 +47,8 @@ def measure_surface(
     inputs.require_channels()
     options["both_empty"] = check_fill("both_empty", both_empty, surface=True)
     options["one_empty"] = check_fill("one_empty", one_empty, surface=True)
-    options["surface"] = check_surface(surface)
-    rows = check_spacing(spacing, inputs)
+    options["surface"] = kind = check_surface(surface)
+    rows = check_spacing(spacing, inputs, kind)
     check_backend(backend)
     return inputs.measure_one(name, options, rows)
 
@@ -74,11 +80,12 @@ def hausdorff_distance(
     spacing : float, (ndim,) or (B, ndim)
         Length of a voxel along each axis in mm, in the order of the array axes.
     percentile : float, default 100.0
-        In [0, 100], with linear interpolation; 100 is the largest distance.
+        In [0, 100]; 100 is the largest distance. Of voxels interpolated linearly between ranks; of weighted elements the
+        distance of the first, in ascending order, at which the cumulative share of the weights reaches it.
     combine : {"max", "mean", "pooled"}, default "max"
         How the two directions become one.
-    surface : {"voxels"}, default "voxels"
-        What a surface consists of; ``"surfels"`` and ``"mesh"`` are refused by this version.
+    surface : {"voxels", "surfels"}, default "voxels"
+        What a surface consists of, see the top of this module; ``"mesh"`` is refused by this version.
     input_format, num_classes, include_background
         As in `exacta.functional.dice`.
     both_empty, one_empty : float, default nan and inf
@@ -95,12 +102,13 @@ def hausdorff_distance(
     ------
     ExactaValueError, ExactaTypeError
         As listed in `exacta.functional`; a `percentile` outside [0, 100]; an unknown name;
-        a `spacing` of another shape or outside [1e-100, 1e100].
+        a `spacing` of another shape or outside [1e-100, 1e100] ([1e-50, 1e50] for weighted elements).
 
     Notes
     -----
     Equal to `compute_hausdorff_distance` of MONAI (which rounds to float32) with ``"max"`` and to `hd` of MedPy at
-    percentile 100. `HausdorffDistanceImageFilter` of SimpleITK and `hausdorff_distance` of scikit-image measure
+    percentile 100; of surfels, to `compute_robust_hausdorff` of DeepMind's surface-distance to the last bit.
+    `HausdorffDistanceImageFilter` of SimpleITK and `hausdorff_distance` of scikit-image measure
     between whole regions instead.
 
     References
@@ -139,8 +147,7 @@ def hd95(
 ) -> Any:
     """95th percentile of the Hausdorff distance.
 
-    ``HD95 = max(D(P, T), D(T, P))``, with ``D`` the 95th percentile, linearly interpolated, of d(P, T) and of d(T,
-    P); for ``"mean"`` and ``"pooled"`` see `hausdorff_distance`.
+    ``HD95 = max(D(P, T), D(T, P))``, with ``D`` the 95th percentile of d(P, T) and of d(T, P); for ``"mean"`` and ``"pooled"`` see `hausdorff_distance`.
 
     Parameters
     ----------
@@ -150,8 +157,8 @@ def hd95(
         Length of a voxel along each axis in mm, in the order of the array axes.
     combine : {"max", "mean", "pooled"}, default "max"
         How the two directions become one.
-    surface : {"voxels"}, default "voxels"
-        What a surface consists of; ``"surfels"`` and ``"mesh"`` are refused by this version.
+    surface : {"voxels", "surfels"}, default "voxels"
+        What a surface consists of, see the top of this module; ``"mesh"`` is refused by this version.
     input_format, num_classes, include_background
         As in `exacta.functional.dice`.
     both_empty, one_empty : float, default nan and inf
@@ -168,7 +175,7 @@ def hd95(
     ------
     ExactaValueError, ExactaTypeError
         As listed in `exacta.functional`; an unknown name;
-        a `spacing` of another shape or outside [1e-100, 1e100].
+        a `spacing` of another shape or outside [1e-100, 1e100] ([1e-50, 1e50] for weighted elements).
 
     Notes
     -----
@@ -211,8 +218,8 @@ def assd(
 ) -> Any:
     """Average symmetric surface distance.
 
-    ``ASSD = (sum d(P, T) + sum d(T, P)) / (|S(P)| + |S(T)|)``, with ``|S|`` the number of surface voxels; ``"mean"``
-    and ``"max"`` combine the two directed means instead.
+    ``ASSD = (sum w d(P, T) + sum w d(T, P)) / (sum w(P) + sum w(T))``, with w = 1 for voxels; ``"mean"`` and ``"max"``
+    combine the two directed means instead.
 
     Parameters
     ----------
@@ -222,8 +229,8 @@ def assd(
         Length of a voxel along each axis in mm, in the order of the array axes.
     combine : {"max", "mean", "pooled"}, default "pooled"
         How the two directions become one; ``"mean"`` is `masd`.
-    surface : {"voxels"}, default "voxels"
-        What a surface consists of; ``"surfels"`` and ``"mesh"`` are refused by this version.
+    surface : {"voxels", "surfels"}, default "voxels"
+        What a surface consists of, see the top of this module; ``"mesh"`` is refused by this version.
     input_format, num_classes, include_background
         As in `exacta.functional.dice`.
     both_empty, one_empty : float, default nan and inf
@@ -240,7 +247,7 @@ def assd(
     ------
     ExactaValueError, ExactaTypeError
         As listed in `exacta.functional`; an unknown name;
-        a `spacing` of another shape or outside [1e-100, 1e100].
+        a `spacing` of another shape or outside [1e-100, 1e100] ([1e-50, 1e50] for weighted elements).
 
     Notes
     -----
@@ -287,8 +294,8 @@ def masd(
         Prediction and reference, 2-D or 3-D, of the same shape.
     spacing : float, (ndim,) or (B, ndim)
         Length of a voxel along each axis in mm, in the order of the array axes.
-    surface : {"voxels"}, default "voxels"
-        What a surface consists of; ``"surfels"`` and ``"mesh"`` are refused by this version.
+    surface : {"voxels", "surfels"}, default "voxels"
+        What a surface consists of, see the top of this module; ``"mesh"`` is refused by this version.
     input_format, num_classes, include_background
         As in `exacta.functional.dice`.
     both_empty, one_empty : float, default nan and inf
@@ -305,12 +312,13 @@ def masd(
     ------
     ExactaValueError, ExactaTypeError
         As listed in `exacta.functional`; an unknown name;
-        a `spacing` of another shape or outside [1e-100, 1e100].
+        a `spacing` of another shape or outside [1e-100, 1e100] ([1e-50, 1e50] for weighted elements).
 
     Notes
     -----
     Both surfaces weigh the same, however many voxels they have; in `assd` the larger one weighs more. Equal to MASD
-    of MetricsReloaded and ASSD of Panoptica and MedPy 0.4.
+    of MetricsReloaded and ASSD of Panoptica and MedPy 0.4; of surfels, to the mean of the two averages of DeepMind's
+    surface-distance.
 
     References
     ----------
@@ -343,7 +351,7 @@ def nsd(
 ) -> Any:
     """Normalised surface Dice: the share of both surfaces within a tolerance.
 
-    ``NSD = (|{d(P, T) <= tau}| + |{d(T, P) <= tau}|) / (|S(P)| + |S(T)|)``, with ``|S|`` the number of surface
+    ``NSD = (sum of w where d(P, T) <= tau + sum of w where d(T, P) <= tau) / (sum w(P) + sum w(T))``, with w = 1 for
     voxels. A distance equal to the tolerance is within it.
 
     Parameters
@@ -354,8 +362,8 @@ def nsd(
         Length of a voxel along each axis in mm, in the order of the array axes.
     tolerance : float or (K,)
         ``tau`` in the unit of `spacing`, one for all or one for each reported class; at least 0.
-    surface : {"voxels"}, default "voxels"
-        What a surface consists of; ``"surfels"`` and ``"mesh"`` are refused by this version.
+    surface : {"voxels", "surfels"}, default "voxels"
+        What a surface consists of, see the top of this module; ``"mesh"`` is refused by this version.
     input_format, num_classes, include_background
         As in `exacta.functional.dice`.
     both_empty, one_empty : float, default nan and 0.0
@@ -372,12 +380,13 @@ def nsd(
     ------
     ExactaValueError, ExactaTypeError
         As listed in `exacta.functional`; a `tolerance` of another length or below 0; an unknown name;
-        a `spacing` of another shape or outside [1e-100, 1e100].
+        a `spacing` of another shape or outside [1e-100, 1e100] ([1e-50, 1e50] for weighted elements).
 
     Notes
     -----
-    Counts surface voxels, as `compute_surface_dice` of MONAI and MetricsReloaded do. The surface Dice of DeepMind
-    weighs surface elements by their area.
+    ``"voxels"`` counts surface voxels, as `compute_surface_dice` of MONAI and MetricsReloaded do; ``"surfels"`` weighs
+    surface elements by their area, as `compute_surface_dice_at_tolerance` of DeepMind's surface-distance and
+    `compute_surface_dice` of MONAI with ``use_subvoxels=True`` do.
 
     References
     ----------
