@@ -433,6 +433,7 @@ WRONG = [
     ({"both_empty": "nan"}, TypeError, "both_empty must be one real number"),
     ({"surface": "faces of cubes"}, ValueError, "surface must be"),
     ({"spacing": (1.0, 1.0, 1.0)}, ValueError, "spacing must have one value per spatial axis"),
+    ({"surface": "surfels", "spacing": 1e-60}, ValueError, "spacing must be finite, above 0 and within"),
     ({"backend": "triton"}, ValueError, "backend must be one of"),
     ({"num_classes": 1}, ValueError, r"labels must lie in \[0, 1\)"),
 ]

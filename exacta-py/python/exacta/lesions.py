@@ -182,7 +182,7 @@ def evaluate(
         both_empty_distance,
         surface,
     )
-    rows = None if spacing is None else check_spacing(spacing, inputs)
+    rows = None if spacing is None else check_spacing(spacing, inputs, choices["surface"])
     check_backend(backend)
     return scores_of(inputs, choices, rows)
 
@@ -257,7 +257,7 @@ def report(
         both_empty_distance,
         surface,
     )
-    rows = None if spacing is None else check_spacing(spacing, inputs)
+    rows = None if spacing is None else check_spacing(spacing, inputs, choices["surface"])
     check_backend(backend)
     return report_of(inputs, choices, rows, 0 if include_background else 1)
 
@@ -378,7 +378,7 @@ def brats2023(
         raise ExactaValueError(
             f"pred must have 3 spatial axes for BraTS; got {inputs.ndim}, shape {inputs.shape}{inputs.axes_hint(3)}"
         )
-    rows = None if spacing is None else check_spacing(spacing, inputs)
+    rows = None if spacing is None else check_spacing(spacing, inputs, "surfels")
     check_backend(backend)
     return scores_of(inputs, challenge, rows)
 
