@@ -74,7 +74,7 @@ impl Bits {
                         &tile
                     }
                 };
-                fearless_simd::dispatch!(cpu.level, simd => pack(simd, bytes, columns, words));
+                let _ = fearless_simd::dispatch!(cpu.level, simd => pack(simd, bytes, columns, words));
             }
         });
         bits
@@ -155,11 +155,8 @@ impl Bits {
         let mut current = self.clone();
         let mut grown = Self::empty(self.grid);
         for _ in 0..steps {
-            // Most rows of most masks are empty.
-            let per_row = self.grid.words().max(1);
-            let filled: Vec<bool> = current.words.chunks_exact(per_row).map(|row| row.iter().any(|&w| w != 0)).collect();
             in_rows(&cpu.threads, &mut grown, |rows, out| {
-                current.dilate_rows(connectivity.get(), &filled, rows, out);
+                current.dilate_rows(connectivity.get(), rows, out);
             });
             std::mem::swap(&mut current, &mut grown);
             if current == grown {
@@ -169,41 +166,49 @@ impl Bits {
         current
     }
 
-    fn dilate_rows(&self, connectivity: usize, filled: &[bool], rows: Range<usize>, out: &mut [u64]) {
+    fn dilate_rows(&self, connectivity: usize, rows: Range<usize>, out: &mut [u64]) {
         let [slices, height, columns] = self.grid.size();
         let per_row = self.grid.words();
-        // Bits beyond the row stay 0.
         let last = if columns.is_multiple_of(64) { !0 } else { (1 << (columns % 64)) - 1 };
+        // Each row and its columns to both sides, or the row alone where no axis is left.
+        let mut wide = vec![0; per_row];
+        let mut add = |from: usize, axes: usize, out: &mut [u64]| {
+            let near = self.row_at(from);
+            if near.iter().all(|&word| word == 0) {
+                return;
+            }
+            if axes == connectivity {
+                out.iter_mut().zip(near).for_each(|(out, near)| *out |= near);
+                return;
+            }
+            widen(near, &mut wide);
+            out.iter_mut().zip(&wide).for_each(|(out, near)| *out |= near);
+        };
         for (at, out) in rows.zip(out.chunks_exact_mut(per_row)) {
             let (slice, row) = (at / height, at % height);
             out.fill(0);
             for near_slice in slice.saturating_sub(1)..(slice + 2).min(slices) {
                 for near_row in row.saturating_sub(1)..(row + 2).min(height) {
                     let axes = usize::from(near_slice != slice) + usize::from(near_row != row);
-                    if axes > connectivity || !filled[near_slice * height + near_row] {
-                        continue;
-                    }
-                    let near = self.row(near_slice, near_row);
-                    if axes == connectivity {
-                        out.iter_mut().zip(near).for_each(|(out, near)| *out |= near);
-                    } else {
-                        spread(near, out);
+                    if axes <= connectivity {
+                        add(near_slice * height + near_row, axes, out);
                     }
                 }
             }
+            // Bits beyond the row stay 0.
             out[per_row - 1] &= last;
         }
     }
 }
 
-/// Adds a row and its columns to both sides.
+/// A row and its columns to both sides.
 #[inline(always)]
-fn spread(near: &[u64], out: &mut [u64]) {
+fn widen(near: &[u64], out: &mut [u64]) {
     let mut before = 0;
     for (i, out) in out.iter_mut().enumerate() {
         let word = near[i];
         let after = near.get(i + 1).map_or(0, |next| next << 63);
-        *out |= word | word << 1 | before | word >> 1 | after;
+        *out = word | word << 1 | before | word >> 1 | after;
         before = word >> 63;
     }
 }
@@ -219,24 +224,37 @@ fn parts(threads: &Threads, words: usize) -> usize {
     if words <= SERIAL || threads.count() == 1 { 1 } else { 4 * threads.count() }
 }
 
-/// Packs rows of bytes: a bit for each that is not 0.
+/// Packs rows of bytes: a bit for each that is not 0. Whether all are 0 or 1.
 #[inline(always)]
-fn pack<S: Simd>(simd: S, bytes: &[u8], columns: usize, out: &mut [u64]) {
+pub(crate) fn pack<S: Simd>(simd: S, bytes: &[u8], columns: usize, out: &mut [u64]) -> bool {
     let zero = u8x64::splat(simd, 0);
-    let per_row = columns.div_ceil(64);
-    let mut tail = [0u8; 64];
+    let (per_row, rest) = (columns.div_ceil(64), columns % 64);
+    let mut union = zero;
     for (row, out) in bytes.chunks_exact(columns).zip(out.chunks_exact_mut(per_row)) {
-        for (block, out) in row.chunks(64).zip(out) {
-            let vector = if block.len() == 64 {
-                u8x64::from_slice(simd, block)
-            } else {
-                tail.fill(0);
-                tail[..block.len()].copy_from_slice(block);
-                u8x64::from_slice(simd, &tail)
-            };
+        let (blocks, end) = row.as_chunks::<64>();
+        for (block, out) in blocks.iter().zip(&mut *out) {
+            let vector = u8x64::from_slice(simd, block);
+            union |= vector;
             *out = !vector.simd_eq(zero).to_bitmask();
         }
+        if rest == 0 {
+            continue;
+        }
+        // The end of the row together with bytes before it, which are there to be read.
+        let last = &mut out[per_row - 1];
+        if columns >= 64 {
+            let vector = u8x64::from_slice(simd, &row[columns - 64..]);
+            union |= vector;
+            *last = !vector.simd_eq(zero).to_bitmask() >> (64 - rest);
+        } else {
+            let mut block = [0u8; 64];
+            block[..rest].copy_from_slice(end);
+            let vector = u8x64::from_slice(simd, &block);
+            union |= vector;
+            *last = !vector.simd_eq(zero).to_bitmask();
+        }
     }
+    (union & u8x64::splat(simd, 0xfe)).simd_eq(zero).to_bitmask() == !0
 }
 
 /// Writes the bits of a word as bytes.

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use criterion::{Criterion, criterion_group, criterion_main};
 use exacta_components::{CpuComponents, label};
 use exacta_core::ndarray::{Array4, ArrayD};
-use exacta_core::scan::write_regions;
+use exacta_core::scan::region_channels;
 use exacta_core::{Batch, Bits, Connectivity, Cpu, LabelSpec, Labels, MatchRule, Matching, Spacing, SurfaceKind};
 use exacta_lesions::{BRATS_REGIONS, Challenge, LesionOptions, brats_2023, evaluate};
 use exacta_surface::CpuSurface;
@@ -24,8 +24,8 @@ fn lesions(n: usize, count: usize, largest: f64, shift: usize) -> ArrayD<u8> {
         let r = 1.0 + next(1000) as f64 / 1000.0 * (largest - 1.0);
         for (label, r) in [(2, r), (1, 0.65 * r), (3, 0.45 * r)] {
             let span = r.ceil() as isize;
-            for (z, y, x) in (-span..=span)
-                .flat_map(|z| (-span..=span).flat_map(move |y| (-span..=span).map(move |x| (z, y, x))))
+            for (z, y, x) in
+                (-span..=span).flat_map(|z| (-span..=span).flat_map(move |y| (-span..=span).map(move |x| (z, y, x))))
             {
                 if ((z * z + y * y + x * x) as f64) < r * r {
                     let [a, b, c] = [at[0], at[1], at[2] + shift];
@@ -59,12 +59,10 @@ fn scores(c: &mut Criterion) {
     for (name, spacings) in [("greedy 256", None), ("greedy hd95 256", Some(&spacings[..]))] {
         group.bench_function(name, |b| b.iter(|| evaluate(&stages.0, &stages.1, &batch, spacings, &options)));
     }
-    let mut regions = [&pred, &target].map(|image| vec![0u8; 3 * image.len()]);
-    group.bench_function("brats_regions 256", |b| {
-        b.iter(|| write_regions(&cpu, &Labels::from(pred.view()), &BRATS_REGIONS, &mut regions[0]));
-    });
-    write_regions(&cpu, &Labels::from(target.view()), &BRATS_REGIONS, &mut regions[1]).expect("as long");
-    let [pred, target] = regions.map(|channels| {
+    let channels = |image: &ArrayD<u8>| region_channels(&cpu, &Labels::from(image.view()), &BRATS_REGIONS);
+    group.bench_function("brats_regions 256", |b| b.iter(|| channels(&pred)));
+    let [pred, target] = [&pred, &target].map(|image| {
+        let channels = channels(image).expect("three axes").0;
         ArrayD::from_shape_vec(exacta_core::ndarray::IxDyn(&[1, 3, 256, 256, 256]), channels).expect("as long")
     });
     let batch = Batch::new(pred.view(), target.view(), LabelSpec::one_hot(3), None).expect("valid");

@@ -96,7 +96,8 @@ impl Search {
     fn add(&mut self, start: usize) {
         let range = |search: &Self, row: usize| search.starts[row]..search.starts[row + 1];
         // The potential that leaves no edge of the row, nor staying alone, below 0.
-        let cheapest = self.edges[range(self, start)].iter().map(|edge| -edge.worth - self.columns[edge.column as usize]);
+        let cheapest =
+            self.edges[range(self, start)].iter().map(|edge| -edge.worth - self.columns[edge.column as usize]);
         self.rows[start] = cheapest.fold(0.0, f64::min);
         let mut heap = BinaryHeap::new();
         let mut touched: Vec<u32> = Vec::new();

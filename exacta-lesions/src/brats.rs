@@ -81,7 +81,9 @@ mod tests {
 
     #[test]
     fn every_task_by_name() {
-        for (name, dilation, volume) in [("GLI", 3, 50.0), ("SSA", 3, 50.0), ("MEN", 1, 50.0), ("PED", 3, 50.0), ("MET", 1, 2.0)] {
+        for (name, dilation, volume) in
+            [("GLI", 3, 50.0), ("SSA", 3, 50.0), ("MEN", 1, 50.0), ("PED", 3, 50.0), ("MET", 1, 2.0)]
+        {
             let options = brats_2023(name.parse().expect("a task"));
             assert_eq!((options.dilation, options.min_target_volume), (dilation, volume), "{name}");
         }

@@ -1,7 +1,9 @@
 //! From a batch to the lesions of each case and class.
 
 use exacta_core::quantile::percentile;
-use exacta_core::stages::{Component, ComponentStage, ComponentTable, Contingency, Need, SurfaceDistances, SurfaceStage};
+use exacta_core::stages::{
+    Component, ComponentStage, ComponentTable, Contingency, Need, SurfaceDistances, SurfaceStage,
+};
 use exacta_core::{Batch, Connectivity, MatchRule, Percentile, Result, Side, Spacing, Table};
 
 use crate::matching::match_instances;

@@ -86,7 +86,15 @@ impl LesionScores {
         let missed = lesions - tp;
         let all = lesions + fp;
         // What is a share of nothing at all is undefined; with something but no match it is 0.
-        let of_matches = |value: f64| if tp > 0.0 { value } else if all > 0.0 { 0.0 } else { f64::NAN };
+        let of_matches = |value: f64| {
+            if tp > 0.0 {
+                value
+            } else if all > 0.0 {
+                0.0
+            } else {
+                f64::NAN
+            }
+        };
         let f1 = of_matches(tp / (tp + 0.5 * fp + 0.5 * missed));
         let sum = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, |sum, value| sum + value);
         let sq_iou = of_matches(sum(&mut matched().map(|lesion| lesion.iou)) / tp);
@@ -167,7 +175,10 @@ mod tests {
         let report = LesionReport { lesions: vec![], predictions };
         let options = LesionOptions::new(MatchRule::new(Matching::Overlap), 1);
         let scores = LesionScores::new(&report, &options, true);
-        assert_eq!((scores.precision, scores.f1, scores.sq_iou, scores.pq_dice, scores.lesion_dice), (0.0, 0.0, 0.0, 0.0, 0.0));
+        assert_eq!(
+            (scores.precision, scores.f1, scores.sq_iou, scores.pq_dice, scores.lesion_dice),
+            (0.0, 0.0, 0.0, 0.0, 0.0)
+        );
         assert!(scores.recall.is_nan());
         assert_eq!((scores.lesion_hd95, report.false_positive_voxels()), (f64::INFINITY, 9));
     }

@@ -8,7 +8,7 @@ use exacta_lesions::detection::{self, Candidate, Curve, DetectionOptions, Detect
 use exacta_lesions::{BRATS_REGIONS, LesionOptions, LesionReport, LesionScores, brats_2023};
 use exacta_surface::CpuSurface;
 use ndarray::{Array1, Array2};
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyUntypedArray};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray};
 use pyo3::prelude::*;
 
 use crate::arrays::Held;
@@ -96,12 +96,8 @@ fn reports<'a>(
 }
 
 type Scores<'py> = Vec<Bound<'py, PyArray2<f64>>>;
-type Rows<'py> = (
-    Bound<'py, PyArray2<i64>>,
-    Bound<'py, PyArray2<f64>>,
-    Bound<'py, PyArray2<i64>>,
-    Bound<'py, PyArray2<i64>>,
-);
+type Rows<'py> =
+    (Bound<'py, PyArray2<i64>>, Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<i64>>, Bound<'py, PyArray2<i64>>);
 
 /// The scores of each case and class, one array a score; and rows for lesions, matched pairs and predictions if asked for.
 /// `choices` is a dict of them all, or the name of a task of BraTS 2023.
@@ -218,25 +214,24 @@ fn tables<'py>(py: Python<'py>, reports: &Table<LesionReport>) -> Rows<'py> {
     )
 }
 
-/// Writes whole tumour, core and enhancing tumour of label maps `(B, *S)` into `(B, 3, *S)` bytes; returns the axes of an image in the
-/// order in which they lie in `out`.
+/// Whole tumour, core and enhancing tumour of label maps `(B, *S)`, the bytes of `(B, 3, *S)`; and the axes of an image in the order in
+/// which they lie in these.
 #[pyfunction]
-#[pyo3(signature = (labels, out, *, half=None, threads=1))]
-pub(crate) fn brats_regions(
-    py: Python<'_>,
-    labels: &Bound<'_, PyUntypedArray>,
-    mut out: PyReadwriteArray1<'_, u8>,
+#[pyo3(signature = (labels, *, half=None, threads=1))]
+pub(crate) fn brats_regions<'py>(
+    py: Python<'py>,
+    labels: &Bound<'py, PyUntypedArray>,
     half: Option<&str>,
     threads: usize,
-) -> PyResult<Vec<usize>> {
+) -> PyResult<(Bound<'py, PyArray1<u8>>, Vec<usize>)> {
     let held = Held::new(labels, half)?;
     let labels = held.labels();
-    let out = out.as_slice_mut()?;
-    let grid = py
-        .detach(|| scan::write_regions(&cpu(threads), &labels, &BRATS_REGIONS, out))
+    let (channels, grid) = py
+        .detach(|| scan::region_channels(&cpu(threads), &labels, &BRATS_REGIONS))
         .map_err(|error| exception(&error))?;
     let lead = 3 - grid.axes();
-    Ok(grid.order()[lead..].iter().map(|axis| axis - lead).collect())
+    let axes = grid.order()[lead..].iter().map(|axis| axis - lead).collect();
+    Ok((channels.into_pyarray(py), axes))
 }
 
 type Found<'py> = (Vec<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<bool>>)>, Bound<'py, PyArray2<i64>>);

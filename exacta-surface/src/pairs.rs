@@ -1,8 +1,8 @@
 //! Distances of many small pairs of masks, such as lesions and what found them.
 
+use exacta_core::ndarray::ArrayD;
 use exacta_core::parallel::Threads;
 use exacta_core::stages::{Need, SurfaceDistances, distances_of_pair};
-use exacta_core::ndarray::ArrayD;
 use exacta_core::{Cpu, Result, Spacing, SurfaceKind};
 
 use crate::CpuSurface;

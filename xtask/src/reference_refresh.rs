@@ -28,5 +28,7 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result {
         Ok(cmd!(sh, "{python} xtask/reference/surfels.py {check...}").quiet().run()?)
     })?;
     let brats: Vec<&str> = args.brats.iter().flat_map(|source| ["--brats", source]).collect();
-    section("reference values", || Ok(cmd!(sh, "{python} xtask/reference/refresh.py {check...} {brats...}").quiet().run()?))
+    section("reference values", || {
+        Ok(cmd!(sh, "{python} xtask/reference/refresh.py {check...} {brats...}").quiet().run()?)
+    })
 }

@@ -164,7 +164,8 @@ mod tests {
             (array![[1.0, -2.0]], "target must hold instance numbers, 0 and above; found -2"),
         ] {
             let image = image.into_dyn();
-            let error = instance_tables(&Cpu::serial(), &zeros.view().into(), &image.view().into()).expect_err("refused");
+            let error =
+                instance_tables(&Cpu::serial(), &zeros.view().into(), &image.view().into()).expect_err("refused");
             assert!(error.to_string().starts_with(wanted), "{error}");
         }
         let image = array![[0i8, -1]].into_dyn();
@@ -174,7 +175,8 @@ mod tests {
 
     #[test]
     fn threads_change_nothing() {
-        let map = |k: usize| ndarray::Array3::from_shape_fn((1, 700, 900), |(_, y, x)| ((y / 9 + x / 7 * k) % 51) as u32);
+        let map =
+            |k: usize| ndarray::Array3::from_shape_fn((1, 700, 900), |(_, y, x)| ((y / 9 + x / 7 * k) % 51) as u32);
         let (pred, target) = (map(3).into_dyn(), map(5).into_dyn());
         let run = |cpu: &Cpu| instance_tables(cpu, &pred.view().into(), &target.view().into()).expect("labels");
         assert_eq!(run(&Cpu::serial()), run(&Cpu::new()));

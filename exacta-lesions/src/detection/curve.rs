@@ -60,7 +60,8 @@ impl Curve {
         curve.false_positives_per_case = curve.false_positives.iter().map(|fp| share(fp, cases)).collect();
         if targets > 0 {
             let steps = curve.recall.windows(2).zip(&curve.precision[1..]);
-            curve.average_precision = steps.fold(0.0, |sum, (recall, precision)| sum + (recall[1] - recall[0]) * precision);
+            curve.average_precision =
+                steps.fold(0.0, |sum, (recall, precision)| sum + (recall[1] - recall[0]) * precision);
         }
         curve
     }
