@@ -214,7 +214,9 @@ def test_brats_without_spacing():
     assert np.isnan(scores.lesion_hd95).all()
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "uint16", "int32", "uint64", "float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    "dtype", ["uint8", "int8", "int16", "uint16", "int32", "uint64", "float16", "float32", "float64"]
+)
 def test_regions_of_any_dtype_and_layout(dtype):
     labels = np.arange(2 * 3 * 70 * 5).reshape(2, 3, 70, 5) % 7
     labels = np.where(labels == 6, 257 if np.dtype(dtype).itemsize > 1 else 100, labels).astype(dtype)
@@ -269,7 +271,7 @@ def test_a_false_positive_counts_once_whatever_its_size(blob):  # P55
     target, pred = (np.zeros((1, 20, 20, 30), np.uint8) for _ in range(2))
     for image in (target, pred):
         image[:, 1:4, 1:4, 1:4] = image[:, 8:11, 1:4, 1:4] = 1
-    pred[:, 2:2 + (1 if blob == 5 else 10), 10:10 + (1 if blob == 5 else 5), 15:15 + (5 if blob == 5 else 10)] = 1
+    pred[:, 2 : 2 + (1 if blob == 5 else 10), 10 : 10 + (1 if blob == 5 else 5), 15 : 15 + (5 if blob == 5 else 10)] = 1
     options = {"matching": "overlap", "connectivity": 3, **COMMON}
     found = lesions.report(pred, target, **options)
     np.testing.assert_allclose(found.scores.lesion_dice, [[0.6667]], atol=5e-5)
@@ -323,9 +325,7 @@ def test_hungarian_finds_the_optimum_of_scipy(seed, score):
     cost = np.where((shared > 0) & (value >= threshold), 1 - value, 1 + 1e-6)
     rows, columns = optimize.linear_sum_assignment(cost)
     kept = cost[rows, columns] < 1
-    found = lesions.evaluate_instances(
-        pred[None], target[None], matching="hungarian", score=score, threshold=threshold
-    )
+    found = lesions.evaluate_instances(pred[None], target[None], matching="hungarian", score=score, threshold=threshold)
     assert found.tp.item() == kept.sum()
     want = value[rows, columns][kept].sum()
     quality = found.sq_iou if score == "iou" else found.sq_dice

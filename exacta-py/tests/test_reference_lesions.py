@@ -56,7 +56,9 @@ def test_panoptica(name, key):
     if row["kind"] == "instances":
         return check(lesions.evaluate_instances(pred, target, **options), want)
     options["connectivity"] = 3 if pred.ndim == 4 else 1
-    found = lesions.report(pred > 0, target > 0, num_classes=2, include_background=False, spacing=row["spacing"], **options)
+    found = lesions.report(
+        pred > 0, target > 0, num_classes=2, include_background=False, spacing=row["spacing"], **options
+    )
     check(found.scores, want)
     matched = [lesion for lesion in found.lesions if lesion.predictions]
     np.testing.assert_allclose([lesion.iou for lesion in matched], want.get("each_iou", []), rtol=1e-12)

@@ -38,14 +38,16 @@ def refresh(directory: Path, tools: list[Tool], seen: set[str], update: Callable
 
 
 def refresh_brats(directory: Path, source: str, update: Callable) -> tuple[dict, list, str]:
-    """Recomputes the scores of `brats.json` by the script in `source`, a checkout or the URL of one; its commit comes last."""
+    """Recomputes `brats.json` by the script in `source`, a checkout or the URL of one; its commit comes last."""
     rows, masks, changes = load(directory / "brats.json"), np.load(directory / "brats.npz"), []
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(source)
         if not folder.is_dir():
             folder = Path(scratch) / "checkout"
             subprocess.run(["git", "clone", "--quiet", source, str(folder)], check=True)
-        head = subprocess.run(["git", "-C", str(folder), "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
+        head = subprocess.run(
+            ["git", "-C", str(folder), "rev-parse", "HEAD"], check=True, capture_output=True, text=True
+        )
         script = _script(folder)
         for name, row in tqdm(rows.items(), desc="brats", unit="pair"):
             files = [str(Path(scratch) / f"{side}.nii.gz") for side in ("pred", "target")]
@@ -53,7 +55,9 @@ def refresh_brats(directory: Path, source: str, update: Callable) -> tuple[dict,
                 _write(masks[f"{name}/{side}"], row["spacing"], file)
             for challenge in CHALLENGES:
                 table = script.get_LesionWiseResults(*files, challenge)
-                computed = {of.pop("Labels"): {k: plain(float(v)) for k, v in of.items()} for of in table.to_dict("records")}
+                computed = {
+                    of.pop("Labels"): {k: plain(float(v)) for k, v in of.items()} for of in table.to_dict("records")
+                }
                 changes += update(row[challenge], computed, BRATS, f"brats/{name}/{challenge}")
     return rows, changes, head.stdout.strip()
 

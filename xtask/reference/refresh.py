@@ -100,7 +100,8 @@ def report(changes: list[Change], tools: list[Tool], installed: dict[str, str], 
     of = {tool.name: " ".join(f"{p} {installed[p]}" for p in tool.packages) for tool in tools}
     for change in changes:
         difference = relative_difference(change.before, change.after)
-        print(f"{change.tool} [{of.get(change.tool, 'checkout')}] {change.row}: {change.before} -> {change.after} ({difference})")
+        version = of.get(change.tool, "checkout")
+        print(f"{change.tool} [{version}] {change.row}: {change.before} -> {change.after} ({difference})")
     count = collections.Counter(change.tool for change in changes)
     for tool in tools:
         state = f"{count[tool.name]} values changed" if tool.name in seen else "no value in these fixtures"
@@ -113,7 +114,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if a value differs")
     parser.add_argument("--only", action="append", choices=[t.name for t in ALL], help="this tool only (repeatable)")
     parser.add_argument("--fixtures", type=Path, default=FIXTURES, help="directory of the fixtures")
-    parser.add_argument("--brats", help="checkout or URL of BraTS-2023-Metrics: recompute its scores (needs its requirements)")
+    parser.add_argument("--brats", help="checkout or URL of BraTS-2023-Metrics: its scores too")
     parser.add_argument("--any-version", action="store_true", help="allow versions other than the pinned ones")
     args = parser.parse_args()
 

@@ -1,7 +1,8 @@
 """Exact segmentation metrics for NumPy, PyTorch, JAX and CuPy arrays.
 
 The metrics are in `exacta.functional`, distance transforms in `exacta.edt`, connected components in
-`exacta.components`, lesions and their scores in `exacta.lesions` and `exacta.detection`. Importing exacta imports none of PyTorch, JAX and CuPy.
+`exacta.components`, lesion scores in `exacta.lesions` and `exacta.detection`. Importing exacta imports none of
+PyTorch, JAX and CuPy.
 """
 
 from __future__ import annotations

@@ -109,7 +109,6 @@ def detection_curve(
     npt.NDArray[np.float64],
     float,
 ]: ...
-
 def distance_transform(
     mask: npt.NDArray[Any],
     spacing: list[float],

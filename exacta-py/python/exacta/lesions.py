@@ -1,10 +1,11 @@
 """Lesions: which were found, which predictions are false, and what that scores.
 
 A lesion is a connected component of a class, of a label map or a channel. `evaluate` gives the scores of each case and
-class, `report` a row for each lesion, `evaluate_instances` the scores of objects that come with numbers of their own; `brats_regions` and `brats2023` are those of the BraTS 2023 challenge.
+class, `report` a row for each lesion, `evaluate_instances` the scores of objects that come with numbers of their own;
+`brats_regions` and `brats2023` are those of the BraTS 2023 challenge.
 
-Arrays may come from NumPy, PyTorch, JAX, CuPy, any library with DLPack or the array API, or be nested lists; results are
-in the library and on the device of `pred`.
+Arrays may come from NumPy, PyTorch, JAX, CuPy, any library with DLPack or the array API, or be nested lists; results
+are in the library and on the device of `pred`.
 
 **Errors.** `exacta.ExactaValueError` (a `ValueError`) or `exacta.ExactaTypeError` (a `TypeError`), looked for in this
 order before anything is computed: `matching`, `score`, the arrays (as in `exacta.functional`), `connectivity`,
@@ -274,7 +275,7 @@ def evaluate_instances(
 ) -> LesionScores:
     """Match the objects of two instance maps and score them; objects may touch.
 
-    `evaluate` takes masks apart into components; here every label but 0 is an object, whatever its number and its parts.
+    `evaluate` takes masks apart into components; here every label but 0 is an object, whatever its number and parts.
 
     Parameters
     ----------
