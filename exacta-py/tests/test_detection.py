@@ -3,6 +3,8 @@
 import copy
 import math
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -183,3 +185,48 @@ def test_budget_errors(budget, kind):
     (curve,) = detection.lesion_detection(P, T, C, connectivity=1, num_classes=2).curves
     with pytest.raises(kind, match="fp_per_case"):
         curve.sensitivity_at(budget)
+
+
+WORKER = """
+import sys
+import numpy as np, torch
+from exacta import detection
+rank, address = int(sys.argv[1]), sys.argv[2]
+torch.distributed.init_process_group("gloo", init_method=f"file://{address}", rank=rank, world_size=2)
+rng = np.random.default_rng(7)
+pred, target = rng.integers(0, 2, (2, 3, 6, 7))
+confidence = rng.random(pred.shape)
+threshold = 0.2 if sys.argv[3] == "same" else 0.2 + rank / 10
+metric = detection.LesionDetection(connectivity=1, num_classes=2, iou_threshold=threshold)
+if rank == 0 or sys.argv[3] != "same":
+    metric.update(pred, target, confidence)
+try:
+    curve = metric.compute().curves[0]
+    print(repr(np.asarray(curve.recall).tolist()), float(curve.average_precision), curve.num_cases)
+except ValueError as error:
+    print(type(error).__name__, error)
+torch.distributed.destroy_process_group()
+"""
+
+
+@pytest.mark.parametrize("settings", ["same", "different"])
+def test_processes(tmp_path, settings):
+    """One process has all cases and the other none; or they were given different thresholds."""
+    pytest.importorskip("torch.distributed")
+    command = [sys.executable, "-c", WORKER]
+    address = str(tmp_path / "meeting")
+    processes = [
+        subprocess.Popen([*command, str(rank), address, settings], stdout=subprocess.PIPE, text=True)
+        for rank in range(2)
+    ]
+    outputs = [process.communicate(timeout=120)[0] for process in processes]
+    assert outputs[0] == outputs[1]
+    if settings == "different":
+        assert outputs[0].startswith("ExactaValueError every process must use the same settings")
+        return
+    rng = np.random.default_rng(7)
+    pred, target = rng.integers(0, 2, (2, 3, 6, 7))
+    (curve,) = detection.lesion_detection(
+        pred, target, rng.random(pred.shape), connectivity=1, num_classes=2, iou_threshold=0.2
+    ).curves
+    assert outputs[0].strip() == f"{curve.recall.tolist()} {float(curve.average_precision)} 3"
