@@ -29,6 +29,8 @@ def run(code):
         "import exacta.functional",
         "import exacta; exacta.functional.dice([[[0, 1]]], [[[0, 1]]], num_classes=2)",
         "import exacta; exacta.functional.hd95([[[0, 1]]], [[[0, 1]]], num_classes=2, spacing=[1.0, 2.0])",
+        "import exacta; exacta.lesions.evaluate_instances([[0, 1]], [[2, 1]], matching='hungarian')",
+        "import exacta; exacta.detection.LesionDetection(connectivity=1)",
     ],
 )
 def test_no_framework_is_imported(use, blocked):
