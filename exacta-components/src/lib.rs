@@ -42,6 +42,7 @@ mod statistics;
 mod thinning;
 
 use exacta_core::ndarray::{ArrayD, ArrayViewD};
+use exacta_core::parallel::Threads;
 use exacta_core::stages::{ComponentStage, ComponentTable, Contingency};
 use exacta_core::{Backend, Batch, Bits, Connectivity, Cpu, Error, Labels, Masks, Reduction, Result, Side};
 
@@ -73,18 +74,27 @@ impl ComponentStage for CpuComponents {
         Ok(self.cpu.masks(batch)?.1)
     }
 
-    fn masks_of(
+    fn mask_of(
         &self,
         masks: &Masks,
         case: usize,
         class: usize,
+        side: Side,
         margin: usize,
-    ) -> Result<Option<([Bits; 2], [usize; 3])>> {
+    ) -> Result<Option<(Bits, [usize; 3])>> {
         Ok(masks.joint_region(case, class).map(|region| {
             let region = region.widened(margin, masks.grid());
-            let bits = Side::BOTH.map(|side| masks.bits(case, class, side, &region));
-            (bits, masks.grid().by_axis(region.low()))
+            (masks.bits(case, class, side, &region), masks.grid().by_axis(region.low()))
         }))
+    }
+
+    fn each<T: Send>(&self, count: usize, f: impl Fn(&Self, usize) -> T + Sync) -> Vec<T> {
+        let threads = &self.cpu.threads;
+        if count < threads.count() {
+            return (0..count).map(|i| f(self, i)).collect();
+        }
+        let alone = Self { cpu: Cpu { level: self.cpu.level, threads: Threads::Serial } };
+        threads.map(count, |i| f(&alone, i))
     }
 
     fn mask(&self, image: Labels<'_>, like: Option<&Bits>) -> Result<Bits> {

@@ -100,19 +100,22 @@ impl Components {
 
     fn overlaps_of_rows(&self, target: &Self, rows: std::ops::Range<usize>, within: Option<&Bits>) -> Vec<Overlap> {
         let mut overlaps: HashMap<(u32, u32), u64> = HashMap::new();
-        let mut buffer = vec![0; self.mask().grid().words()];
+        let mut both = vec![0; self.mask().grid().words()];
         let (mut first, mut second) = (Vec::new(), Vec::new());
         let (mut pair, mut voxels) = ((0, 0), 0);
         for at in rows {
-            let both = masked(self.mask(), at, within, &mut buffer);
-            let mut both = both.to_vec();
+            let (pred_row, target_row) = (self.mask().row_at(at), target.mask().row_at(at));
             let mut any = 0;
-            for (both, &word) in both.iter_mut().zip(target.mask().row_at(at)) {
-                *both &= word;
+            for ((both, &pred), &target) in both.iter_mut().zip(pred_row).zip(target_row) {
+                *both = pred & target;
                 any |= *both;
             }
+            // Most rows have nothing in common.
             if any == 0 {
                 continue;
+            }
+            if let Some(within) = within {
+                both.iter_mut().zip(within.row_at(at)).for_each(|(both, &word)| *both &= word);
             }
             // A run of voxels in both masks is part of a run of each, so the two lists go side by side.
             first.clear();

@@ -115,7 +115,7 @@ impl Bits {
                 let (start, voxels) = (first * columns, words.len() / per_row * columns);
                 fill(start, voxels, &mut tile);
                 let bytes = image.bytes(start, voxels).unwrap_or(&tile);
-                fearless_simd::dispatch!(cpu.level, simd => pack(simd, bytes, columns, words));
+                let _ = fearless_simd::dispatch!(cpu.level, simd => pack(simd, bytes, columns, words));
             }
         });
         bits
@@ -219,13 +219,17 @@ impl Bits {
     /// Equal to `scipy.ndimage.binary_dilation(mask, generate_binary_structure(ndim, connectivity), iterations=steps)` for
     /// `steps >= 1`; none leaves the mask as it is, where SciPy's 0 means "until nothing changes".
     ///
-    /// Cost: a few dozen word operations for 64 voxels and step; memory: two masks of bits.
+    /// Cost: a few dozen word operations for 64 voxels and step; memory: three masks of bits.
     pub fn dilate(&self, cpu: &Cpu, connectivity: Connectivity, steps: usize) -> Self {
         let mut current = self.clone();
         let mut grown = Self::empty(self.grid);
+        let mut wide = Self::empty(self.grid);
         for _ in 0..steps {
+            in_rows(&cpu.threads, &mut wide, |rows, out| current.widen_rows(rows, out));
             in_rows(&cpu.threads, &mut grown, |rows, out| {
-                current.dilate_rows(connectivity.get(), rows, out);
+                fearless_simd::dispatch!(cpu.level, simd => {
+                    join_rows(simd, &current, &wide, connectivity.get(), rows, out)
+                });
             });
             std::mem::swap(&mut current, &mut grown);
             if current == grown {
@@ -235,30 +239,18 @@ impl Bits {
         current
     }
 
-    fn dilate_rows(&self, connectivity: usize, rows: Range<usize>, out: &mut [u64]) {
-        let [slices, height, columns] = self.grid.size();
-        let per_row = self.grid.words();
+    /// Rows with their columns to both sides.
+    fn widen_rows(&self, rows: Range<usize>, out: &mut [u64]) {
+        let (columns, per_row) = (self.grid.size()[2], self.grid.words());
         // Bits beyond the row stay 0.
         let last = if columns.is_multiple_of(64) { !0 } else { (1 << (columns % 64)) - 1 };
-        for (at, out) in rows.zip(out.chunks_exact_mut(per_row)) {
-            let (slice, row) = (at / height, at % height);
-            out.fill(0);
-            for near_slice in slice.saturating_sub(1)..(slice + 2).min(slices) {
-                for near_row in row.saturating_sub(1)..(row + 2).min(height) {
-                    let axes = usize::from(near_slice != slice) + usize::from(near_row != row);
-                    if axes > connectivity {
-                        continue;
-                    }
-                    let near = self.row(near_slice, near_row);
-                    for (i, out) in out.iter_mut().enumerate() {
-                        *out |= near[i];
-                        if axes < connectivity {
-                            let before = if i > 0 { near[i - 1] >> 63 } else { 0 };
-                            let after = if i + 1 < per_row { near[i + 1] << 63 } else { 0 };
-                            *out |= near[i] << 1 | before | near[i] >> 1 | after;
-                        }
-                    }
-                }
+        for (row, out) in rows.zip(out.chunks_exact_mut(per_row)) {
+            let (near, mut before) = (self.row_at(row), 0);
+            for (i, out) in out.iter_mut().enumerate() {
+                let word = near[i];
+                let after = near.get(i + 1).map_or(0, |next| next << 63);
+                *out = word | word << 1 | before | word >> 1 | after;
+                before = word >> 63;
             }
             out[per_row - 1] &= last;
         }
@@ -278,6 +270,40 @@ fn not_binary(image: &dyn Image, argument: &'static str) -> Error {
     Error::NotBinary { argument, value, hint }
 }
 
+/// Joins rows with those beside them, widened where an axis is left for it: whole runs of rows of a slice at a time.
+#[inline(always)]
+fn join_rows<S>(_: S, mask: &Bits, wide: &Bits, connectivity: usize, rows: Range<usize>, out: &mut [u64]) {
+    let [slices, height, _] = mask.grid.size();
+    let per_row = mask.grid.words();
+    out.fill(0);
+    let mut first = rows.start;
+    while first < rows.end {
+        let slice = first / height;
+        let end = rows.end.min((slice + 1) * height);
+        let (low, high) = (first - slice * height, end - slice * height);
+        for near in slice.saturating_sub(1)..(slice + 2).min(slices) {
+            // The row before, the row itself, the row after.
+            for step in 0..3 {
+                let axes = usize::from(near != slice) + usize::from(step != 1);
+                if axes > connectivity {
+                    continue;
+                }
+                let from = if axes < connectivity { wide } else { mask };
+                let (low, high) = (low.max(usize::from(step == 0)), high.min(height + 1 - step).min(height));
+                if low >= high {
+                    continue;
+                }
+                let source = (near * height + low + step - 1) * per_row;
+                let place = (slice * height + low - rows.start) * per_row;
+                let words = (high - low) * per_row;
+                let (out, source) = (&mut out[place..place + words], &from.words[source..source + words]);
+                out.iter_mut().zip(source).for_each(|(out, word)| *out |= word);
+            }
+        }
+        first = end;
+    }
+}
+
 /// Calls `f` with ranges of rows and their words, several at once.
 fn in_rows(threads: &Threads, bits: &mut Bits, f: impl Fn(Range<usize>, &mut [u64]) + Sync) {
     let parts = parts(threads, bits.words.len());
@@ -289,24 +315,37 @@ fn parts(threads: &Threads, words: usize) -> usize {
     if words <= SERIAL || threads.count() == 1 { 1 } else { 4 * threads.count() }
 }
 
-/// Packs rows of bytes: a bit for each that is not 0.
+/// Packs rows of bytes: a bit for each that is not 0. Whether all are 0 or 1.
 #[inline(always)]
-fn pack<S: Simd>(simd: S, bytes: &[u8], columns: usize, out: &mut [u64]) {
+pub(crate) fn pack<S: Simd>(simd: S, bytes: &[u8], columns: usize, out: &mut [u64]) -> bool {
     let zero = u8x64::splat(simd, 0);
-    let per_row = columns.div_ceil(64);
-    let mut tail = [0u8; 64];
+    let (per_row, rest) = (columns.div_ceil(64), columns % 64);
+    let mut union = zero;
     for (row, out) in bytes.chunks_exact(columns).zip(out.chunks_exact_mut(per_row)) {
-        for (block, out) in row.chunks(64).zip(out) {
-            let vector = if block.len() == 64 {
-                u8x64::from_slice(simd, block)
-            } else {
-                tail.fill(0);
-                tail[..block.len()].copy_from_slice(block);
-                u8x64::from_slice(simd, &tail)
-            };
+        let (blocks, end) = row.as_chunks::<64>();
+        for (block, out) in blocks.iter().zip(&mut *out) {
+            let vector = u8x64::from_slice(simd, block);
+            union |= vector;
             *out = !vector.simd_eq(zero).to_bitmask();
         }
+        if rest == 0 {
+            continue;
+        }
+        // The end of the row together with bytes before it, which are there to be read.
+        let last = &mut out[per_row - 1];
+        if columns >= 64 {
+            let vector = u8x64::from_slice(simd, &row[columns - 64..]);
+            union |= vector;
+            *last = !vector.simd_eq(zero).to_bitmask() >> (64 - rest);
+        } else {
+            let mut block = [0u8; 64];
+            block[..rest].copy_from_slice(end);
+            let vector = u8x64::from_slice(simd, &block);
+            union |= vector;
+            *last = !vector.simd_eq(zero).to_bitmask();
+        }
     }
+    (union & u8x64::splat(simd, 0xfe)).simd_eq(zero).to_bitmask() == !0
 }
 
 /// Writes the bits of a word as bytes.

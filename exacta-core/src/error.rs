@@ -215,6 +215,14 @@ pub enum Error {
         /// The matching that came with it.
         matching: &'static str,
     },
+    /// A label that cannot be the number of an instance.
+    #[error("{argument} must hold instance numbers, 0 and above; found {value}")]
+    InstanceLabel {
+        /// `pred` or `target`.
+        argument: &'static str,
+        /// The first offending value.
+        value: i128,
+    },
     /// A confidence that is not a number within `[0, 1]`.
     #[error("confidence must lie in [0, 1]; found {value}: pass probabilities, not logits")]
     InvalidConfidence {

@@ -12,6 +12,8 @@ pub(crate) trait Image: Send + Sync {
     fn read_u8(&self, level: fearless_simd::Level, start: usize, keep: Option<Keep<'_>>, out: &mut [u8]) -> u64;
     /// Reads labels below 2^32, likewise.
     fn read_u32(&self, level: fearless_simd::Level, start: usize, keep: Option<Keep<'_>>, out: &mut [u32]) -> u64;
+    /// Reads codes as they are: labels of any size, and what is above `u32::MAX` for other values.
+    fn read_codes(&self, level: fearless_simd::Level, start: usize, out: &mut [u64]);
     /// Reads labels below 255; every other value, negative or fractional too, becomes 255.
     fn read_saturated(&self, level: fearless_simd::Level, start: usize, out: &mut [u8]);
     /// Writes 1 where a value is not 0, and 0 elsewhere; neither dtype nor range matters.
@@ -216,6 +218,15 @@ impl<T: Code, C: Code, F: Fn(T) -> C + Copy + Send + Sync> Image for View<'_, T,
     #[expect(clippy::cast_possible_truncation, reason = "what does not fit is told by the union")]
     fn read_u32(&self, level: fearless_simd::Level, start: usize, keep: Option<Keep<'_>>, out: &mut [u32]) -> u64 {
         self.read(level, (start, out.len()), keep, out, |code| code as u32)
+    }
+
+    fn read_codes(&self, level: fearless_simd::Level, start: usize, out: &mut [u64]) {
+        self.read(level, (start, out.len()), None, out, |code| code);
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "at most 255")]
+    fn read_saturated(&self, level: fearless_simd::Level, start: usize, out: &mut [u8]) {
+        self.read(level, (start, out.len()), None, out, |code| code.min(255) as u8);
     }
 
     fn read_foreground(&self, level: fearless_simd::Level, start: usize, out: &mut [u8]) {

@@ -4,6 +4,8 @@
 //! class; the mask of a class is put together from them when it is asked for, for a [`Region`] alone. A hundred organs so cost
 //! seven bits a voxel, and then a box each.
 
+mod channels;
+
 use std::ops::Range;
 
 use crate::scan::{PackedSlice, SliceVisitor, Window, scan_planes};
@@ -113,6 +115,10 @@ impl Cpu {
     /// ```
     pub fn masks(&self, batch: &Batch<'_>) -> Result<(Table<Counts>, Masks)> {
         let (grid, spec) = (*batch.grid(), *batch.spec());
+        if spec.format == InputFormat::OneHot {
+            let (counts, maps) = channels::channels(self, batch)?;
+            return Ok((counts, Masks { grid, spec, cases: batch.cases(), maps }));
+        }
         let labels = batch.labels_of_map();
         let visited = scan_planes(self, batch, |slices| Slab::new(&grid, labels, slices))?;
         Ok((visited.counts, Masks { grid, spec, cases: batch.cases(), maps: visited.visitors }))

@@ -10,7 +10,8 @@ pub use crate::scores::stage::{
     SelectedScores, Term,
 };
 use crate::{
-    Backend, Batch, Connectivity, Cpu, LabelSpec, Labels, Reduction, Result, Spacing, SurfaceKind, Table, Thinning,
+    Backend, Batch, Connectivity, Cpu, LabelSpec, Labels, Reduction, Result, Side, Spacing, SurfaceKind, Table,
+    Thinning,
 };
 
 /// The four counts of one case and class, over the voxels that count.
@@ -375,18 +376,24 @@ pub trait ComponentStage: Backend {
     /// As [`SurfaceStage::surfaces`].
     fn masks(&self, batch: &Batch<'_>) -> Result<Self::Masks, Self::Error>;
 
-    /// Prediction and reference of one case and selected class, in the box around both, which is widened by `margin` voxels within the
-    /// image; and where the box begins, along the axes of the image taken as 3-D. Nothing where neither has a voxel.
+    /// One side of one case and selected class, in the box around both sides, which is widened by `margin` voxels within the image;
+    /// and where the box begins, along the axes of the image taken as 3-D. Nothing where neither side has a voxel.
     ///
     /// # Errors
     /// Those of the backend.
-    fn masks_of(
+    fn mask_of(
         &self,
         masks: &Self::Masks,
         case: usize,
         class: usize,
+        side: Side,
         margin: usize,
-    ) -> Result<Option<([Self::Mask; 2], [usize; 3])>, Self::Error>;
+    ) -> Result<Option<(Self::Mask, [usize; 3])>, Self::Error>;
+
+    /// `f(stage, 0), f(stage, 1), ..`, several at the same time where the backend can; `stage` is this one, or one that works alone.
+    fn each<T: Send>(&self, count: usize, f: impl Fn(&Self, usize) -> T + Sync) -> Vec<T> {
+        (0..count).map(|i| f(self, i)).collect()
+    }
 
     /// The voxels of an image of one to three axes that are not 0. With `like`, kept so that the two can be compared.
     ///

@@ -38,7 +38,7 @@ mod report;
 mod scores;
 
 pub use brats::{BRATS_REGIONS, Challenge, brats_2023};
-pub use evaluate::{evaluate, report};
+pub use evaluate::{evaluate, report, report_instances};
 pub use matching::{Matches, match_instances};
 pub use options::LesionOptions;
 pub use panoptic::{PanopticQuality, panoptic_quality};

@@ -33,6 +33,7 @@ pub(crate) fn exception(error: &Error) -> PyErr {
         | Error::SkeletonOutside { .. }
         | Error::InvalidConnectivity { .. }
         | Error::DilatedMatching { .. }
+        | Error::InstanceLabel { .. }
         | Error::InvalidConfidence { .. }
         | Error::ConfidenceShape { .. }
         | Error::ImageRank { .. }

@@ -8,7 +8,7 @@ use exacta_lesions::detection::{self, Candidate, Curve, DetectionOptions, Detect
 use exacta_lesions::{BRATS_REGIONS, LesionOptions, LesionReport, LesionScores, brats_2023};
 use exacta_surface::CpuSurface;
 use ndarray::{Array1, Array2};
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyUntypedArray};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray};
 use pyo3::prelude::*;
 
 use crate::arrays::Held;
@@ -140,6 +140,47 @@ pub(crate) fn lesion_scores<'py>(
     Ok((scores, rows.then(|| tables(py, &reports))))
 }
 
+/// The scores of instance maps `(B, *S)`, one `(B, 1)` array a score.
+#[pyfunction]
+#[pyo3(signature = (pred, target, *, matching, score, threshold, strict, both_empty, pred_half=None, target_half=None, threads=1))]
+#[expect(clippy::too_many_arguments, reason = "arguments of Python")]
+pub(crate) fn instance_scores<'py>(
+    py: Python<'py>,
+    pred: &Bound<'py, PyUntypedArray>,
+    target: &Bound<'py, PyUntypedArray>,
+    matching: &str,
+    score: &str,
+    threshold: f64,
+    strict: bool,
+    both_empty: f64,
+    pred_half: Option<&str>,
+    target_half: Option<&str>,
+    threads: usize,
+) -> PyResult<Scores<'py>> {
+    let rule = || Ok(MatchRule { matching: matching.parse()?, score: score.parse()?, threshold, strict });
+    let options = LesionOptions { both_empty, ..LesionOptions::new(rule().map_err(|error| exception(&error))?, 1) };
+    let held = (Held::new(pred, pred_half)?, Held::new(target, target_half)?);
+    let (pred, target) = (held.0.labels(), held.1.labels());
+    let scores: Vec<_> = py
+        .detach(|| {
+            let cases = scan::instance_tables(&cpu(threads), &pred, &target)?;
+            let scores = cases.iter().map(|case| {
+                let report = exacta_lesions::report_instances(
+                    &case.pred.sizes,
+                    &case.target.sizes,
+                    &case.contingency,
+                    &options.rule,
+                );
+                LesionScores::new(&report, &options, false).values()
+            });
+            Ok(scores.collect())
+        })
+        .map_err(|error: Error| exception(&error))?;
+    Ok((0..LesionScores::NAMES.len())
+        .map(|k| Array2::from_shape_fn((scores.len(), 1), |(case, _)| scores[case][k]).into_pyarray(py))
+        .collect())
+}
+
 /// Lesions (case, class, number, voxels, kept, predicted voxels, shared voxels), their IoU, Dice and HD95 (NaN where it is not
 /// measured), matched pairs (row of the lesion, number of the prediction), predictions (case, class, number, voxels, matched).
 fn tables<'py>(py: Python<'py>, reports: &Table<LesionReport>) -> Rows<'py> {
@@ -173,25 +214,24 @@ fn tables<'py>(py: Python<'py>, reports: &Table<LesionReport>) -> Rows<'py> {
     )
 }
 
-/// Writes whole tumour, core and enhancing tumour of label maps `(B, *S)` into `(B, 3, *S)` bytes; returns the axes of an image in the
-/// order in which they lie in `out`.
+/// Whole tumour, core and enhancing tumour of label maps `(B, *S)`, the bytes of `(B, 3, *S)`; and the axes of an image in the order in
+/// which they lie in these.
 #[pyfunction]
-#[pyo3(signature = (labels, out, *, half=None, threads=1))]
-pub(crate) fn brats_regions(
-    py: Python<'_>,
-    labels: &Bound<'_, PyUntypedArray>,
-    mut out: PyReadwriteArray1<'_, u8>,
+#[pyo3(signature = (labels, *, half=None, threads=1))]
+pub(crate) fn brats_regions<'py>(
+    py: Python<'py>,
+    labels: &Bound<'py, PyUntypedArray>,
     half: Option<&str>,
     threads: usize,
-) -> PyResult<Vec<usize>> {
+) -> PyResult<(Bound<'py, PyArray1<u8>>, Vec<usize>)> {
     let held = Held::new(labels, half)?;
     let labels = held.labels();
-    let out = out.as_slice_mut()?;
-    let grid = py
-        .detach(|| scan::write_regions(&cpu(threads), &labels, &BRATS_REGIONS, out))
+    let (channels, grid) = py
+        .detach(|| scan::region_channels(&cpu(threads), &labels, &BRATS_REGIONS))
         .map_err(|error| exception(&error))?;
     let lead = 3 - grid.axes();
-    Ok(grid.order()[lead..].iter().map(|axis| axis - lead).collect())
+    let axes = grid.order()[lead..].iter().map(|axis| axis - lead).collect();
+    Ok((channels.into_pyarray(py), axes))
 }
 
 type Found<'py> = (Vec<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<bool>>)>, Bound<'py, PyArray2<i64>>);

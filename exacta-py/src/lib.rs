@@ -37,6 +37,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scores::selected_scores, module)?)?;
     module.add_function(wrap_pyfunction!(components::skeletonize, module)?)?;
     module.add_function(wrap_pyfunction!(lesions::lesion_scores, module)?)?;
+    module.add_function(wrap_pyfunction!(lesions::instance_scores, module)?)?;
     module.add_function(wrap_pyfunction!(lesions::brats_regions, module)?)?;
     module.add_function(wrap_pyfunction!(lesions::detect, module)?)?;
     module.add_function(wrap_pyfunction!(lesions::detection_curve, module)?)?;

@@ -32,6 +32,8 @@ def run(code):
         "import exacta; exacta.functional.voxel_ranking([[[[0.5, 0.1]]]], [[[0, 1]]])",
         "from exacta.integrations import sklearn; sklearn.roc_auc_score([0, 1], [0.5, 0.1])",
         "import exacta; exacta.functional.hd95([[[0, 1]]], [[[0, 1]]], num_classes=2, spacing=[1.0, 2.0])",
+        "import exacta; exacta.lesions.evaluate_instances([[0, 1]], [[2, 1]], matching='hungarian')",
+        "import exacta; exacta.detection.LesionDetection(connectivity=1)",
     ],
 )
 def test_no_framework_is_imported(use, blocked):

@@ -214,7 +214,9 @@ def test_brats_without_spacing():
     assert np.isnan(scores.lesion_hd95).all()
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "uint16", "int32", "uint64", "float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    "dtype", ["uint8", "int8", "int16", "uint16", "int32", "uint64", "float16", "float32", "float64"]
+)
 def test_regions_of_any_dtype_and_layout(dtype):
     labels = np.arange(2 * 3 * 70 * 5).reshape(2, 3, 70, 5) % 7
     labels = np.where(labels == 6, 257 if np.dtype(dtype).itemsize > 1 else 100, labels).astype(dtype)
@@ -269,13 +271,88 @@ def test_a_false_positive_counts_once_whatever_its_size(blob):  # P55
     target, pred = (np.zeros((1, 20, 20, 30), np.uint8) for _ in range(2))
     for image in (target, pred):
         image[:, 1:4, 1:4, 1:4] = image[:, 8:11, 1:4, 1:4] = 1
-    pred[:, 2:2 + (1 if blob == 5 else 10), 10:10 + (1 if blob == 5 else 5), 15:15 + (5 if blob == 5 else 10)] = 1
+    pred[:, 2 : 2 + (1 if blob == 5 else 10), 10 : 10 + (1 if blob == 5 else 5), 15 : 15 + (5 if blob == 5 else 10)] = 1
     options = {"matching": "overlap", "connectivity": 3, **COMMON}
     found = lesions.report(pred, target, **options)
     np.testing.assert_allclose(found.scores.lesion_dice, [[0.6667]], atol=5e-5)
     want = {5: 0.9557522, 500: 0.1776316}[blob]
     np.testing.assert_allclose(exacta.functional.dice(pred, target, **COMMON), [[want]], atol=5e-8)
     assert [prediction.voxels for prediction in found.predictions if not prediction.matched] == [blob]
+
+
+@pytest.mark.parametrize(
+    ("pred", "target", "options", "wanted"),
+    [
+        # P29: ties and the comparison.
+        ([1, 1, 1, 1], [1, 1, 2, 2], {}, (1, 0, 1)),
+        ([1, 1, 1, 1], [1, 1, 2, 2], {"strict": True}, (0, 1, 2)),
+        # P30: labels are identities.
+        ([0, 7112614941, 7112614941], [0, 3, 3], {}, (1, 0, 0)),
+        # P56: one pair of IoU 0.5.
+        ([1, 1, 0, 0, 0], [1, 1, 0, 1, 1], {}, (1, 0, 0)),
+        # P58: the threshold acts, and so does the matcher.
+        ([1] * 8 + [0] * 2, [1] * 10, {"threshold": 0.75}, (1, 0, 0)),
+        ([1] * 8 + [0] * 2, [1] * 10, {"threshold": 0.9}, (0, 1, 1)),
+        ([2] * 3 + [1] * 11 + [0] * 6, [1] * 10 + [2] * 10, {"threshold": 0.2}, (1, 1, 1)),
+        ([2] * 3 + [1] * 11 + [0] * 6, [1] * 10 + [2] * 10, {"threshold": 0.2, "matching": "hungarian"}, (2, 0, 0)),
+    ],
+)
+def test_instances(pred, target, options, wanted):
+    pred, target = (np.array([labels], np.uint64) for labels in (pred, target))
+    scores = lesions.evaluate_instances(pred, target, **{"matching": "greedy", **options})
+    assert (scores.tp.item(), scores.fp.item(), scores.fn.item()) == wanted
+
+
+@pytest.mark.parametrize("score", ["iou", "dice"])
+@pytest.mark.parametrize("seed", range(25))
+def test_hungarian_finds_the_optimum_of_scipy(seed, score):
+    optimize = pytest.importorskip("scipy.optimize")
+    rng = np.random.default_rng(seed)
+    number, threshold = int(rng.integers(2, 40)), float(rng.choice([0.0, 0.02, 0.1, 0.3]))
+    # Cells of random points: every object meets several others.
+    pixels = np.stack(np.meshgrid(np.arange(40), np.arange(50), indexing="ij"), -1)
+    pred, target = (
+        ((pixels[:, :, None] - rng.uniform(0, 50, (number, 2))) ** 2).sum(-1).argmin(-1) + (rng.random((40, 50)) < 0.9)
+        for _ in range(2)
+    )
+    shared = np.zeros((number + 1, number + 1))
+    np.add.at(shared, (target, pred), 1)
+    t, p = shared.sum(1)[1:, None], shared.sum(0)[None, 1:]
+    shared = shared[1:, 1:]
+    with np.errstate(invalid="ignore"):
+        iou, dice = shared / (t + p - shared), 2 * shared / (t + p)
+    value = iou if score == "iou" else dice
+    cost = np.where((shared > 0) & (value >= threshold), 1 - value, 1 + 1e-6)
+    rows, columns = optimize.linear_sum_assignment(cost)
+    kept = cost[rows, columns] < 1
+    found = lesions.evaluate_instances(pred[None], target[None], matching="hungarian", score=score, threshold=threshold)
+    assert found.tp.item() == kept.sum()
+    want = value[rows, columns][kept].sum()
+    quality = found.sq_iou if score == "iou" else found.sq_dice
+    assert quality.item() * kept.sum() == pytest.approx(want, rel=1e-9)
+
+
+def test_masks_and_instances_are_told_apart():  # P56
+    pred, target = line((0, 2), length=5), line((0, 2), (3, 5), length=5)
+    semantic = evaluate(pred, target, matching="greedy")
+    check(semantic, tp=1, fn=1, sq_iou=1, pq_iou=0.6666666666666666)
+    instances = lesions.evaluate_instances(pred[0], target[0], matching="greedy")
+    check(instances, tp=1, fn=0, sq_iou=0.5, pq_iou=0.5)
+
+
+@pytest.mark.parametrize(
+    ("pred", "target", "message"),
+    [
+        ([[0, 1]], [[0, 1, 2]], "same shape"),
+        ([0, 1], [0, 1], "batch axis"),
+        ([[0, -1]], [[0, 1]], "pred must hold instance numbers, 0 and above; found -1"),
+        ([[0, 1.0]], [[0, 0.5]], "target must hold whole numbers"),
+        ([[1j]], [[1]], "pred must hold instance numbers; got dtype complex"),
+    ],
+)
+def test_instance_errors(pred, target, message):
+    with pytest.raises(exacta.ExactaError, match=message):
+        lesions.evaluate_instances(pred, target, matching="greedy")
 
 
 def test_a_report_names_lesions_and_predictions():
@@ -356,6 +433,7 @@ WRONG = [
     ({"both_empty": "nan"}, TypeError, "both_empty must be one real number"),
     ({"surface": "faces of cubes"}, ValueError, "surface must be"),
     ({"spacing": (1.0, 1.0, 1.0)}, ValueError, "spacing must have one value per spatial axis"),
+    ({"surface": "surfels", "spacing": 1e-60}, ValueError, "spacing must be finite, above 0 and within"),
     ({"backend": "triton"}, ValueError, "backend must be one of"),
     ({"num_classes": 1}, ValueError, r"labels must lie in \[0, 1\)"),
 ]

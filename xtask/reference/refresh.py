@@ -1,7 +1,7 @@
 """Regenerates the reference values of the committed fixtures from the tools themselves and reports what changed.
 
     python -m pip install -r requirements.txt
-    python refresh.py [--check] [--only TOOL ...] [--fixtures DIR]
+    python refresh.py [--check] [--only TOOL ...] [--fixtures DIR] [--brats PATH_OR_URL]
 
 The masks are never touched. A value is recomputed if the fixture holds it and one of the tools here makes it, so a
 fixture decides by its keys which values it wants. Values of other tools (see the README beside the fixtures) stay.
@@ -20,6 +20,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import lesions
 import maps
 import numpy as np
 from maps import Change
@@ -100,7 +101,8 @@ def report(changes: list[Change], tools: list[Tool], installed: dict[str, str], 
     of = {tool.name: " ".join(f"{p} {installed[p]}" for p in tool.packages) for tool in tools}
     for change in changes:
         difference = relative_difference(change.before, change.after)
-        print(f"{change.tool} [{of[change.tool]}] {change.row}: {change.before} -> {change.after} ({difference})")
+        version = of.get(change.tool, "checkout")
+        print(f"{change.tool} [{version}] {change.row}: {change.before} -> {change.after} ({difference})")
     count = collections.Counter(change.tool for change in changes)
     for tool in tools:
         state = f"{count[tool.name]} values changed" if tool.name in seen else "no value in these fixtures"
@@ -113,6 +115,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if a value differs")
     parser.add_argument("--only", action="append", choices=[t.name for t in ALL], help="this tool only (repeatable)")
     parser.add_argument("--fixtures", type=Path, default=FIXTURES, help="directory of the fixtures")
+    parser.add_argument("--brats", help="checkout or URL of BraTS-2023-Metrics: its scores too")
     parser.add_argument("--any-version", action="store_true", help="allow versions other than the pinned ones")
     args = parser.parse_args()
 
@@ -131,7 +134,11 @@ def main() -> int:
             done = {
                 **{file: refresh_pairs(args.fixtures, tools, seen, file) for file in PAIRS},
                 "multiclass.json": refresh_multiclass(args.fixtures, tools, seen),
+                "lesions.json": lesions.refresh(args.fixtures, tools, seen, update),
             }
+            commits = {}
+            if args.brats:
+                *done["brats.json"], commits[lesions.BRATS] = lesions.refresh_brats(args.fixtures, args.brats, update)
             of_maps = maps.refresh(args.fixtures, tools, seen, write=not args.check)
     changes = [change for _, found in done.values() for change in found] + of_maps
     report(changes, tools, installed, seen)
@@ -145,8 +152,9 @@ def main() -> int:
     for file, (rows, found) in done.items():
         if found:
             save(args.fixtures / file, rows)
-    if newer:
+    if newer or commits:
         stored_versions["packages"].update(newer)
+        stored_versions["commits"].update(commits)
         save(args.fixtures / "versions.json", stored_versions)
     return 0
 

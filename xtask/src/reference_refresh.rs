@@ -15,6 +15,9 @@ pub(crate) struct Args {
     /// Recompute the values of MeshMetrics too, from this path or URL: it is not on PyPI
     #[arg(long, value_name = "PATH_OR_URL")]
     mesh_metrics: Option<String>,
+    /// Checkout or URL of BraTS-2023-Metrics: recompute its scores too; its requirements must be installed in `.venv-reference`
+    #[arg(long)]
+    brats: Option<String>,
 }
 
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result {
@@ -24,7 +27,10 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result {
     let python = venv.python();
     let check = args.check.then_some("--check");
     section("surfel normals", || Ok(cmd!(sh, "{python} xtask/reference/surfels.py {check...}").quiet().run()?))?;
-    section("reference values", || Ok(cmd!(sh, "{python} xtask/reference/refresh.py {check...}").quiet().run()?))?;
+    let brats: Vec<&str> = args.brats.iter().flat_map(|source| ["--brats", source]).collect();
+    section("reference values", || {
+        Ok(cmd!(sh, "{python} xtask/reference/refresh.py {check...} {brats...}").quiet().run()?)
+    })?;
     meshes(sh, args)
 }
 

@@ -27,6 +27,7 @@ const DEPENDENCIES: &[manifests::Row] = &[
     manifests::Row { krate: "exacta-surface", outside: &["nalgebra", "rayon"], optional: &[] },
     manifests::Row { krate: "exacta-losses", outside: &["fearless_simd"], optional: &[] },
     manifests::Row { krate: "exacta-metrics", outside: &[], optional: &[] },
+    manifests::Row { krate: "exacta-lesions", outside: &[], optional: &[] },
     manifests::Row { krate: "exacta-py", outside: &["arc-swap", "ndarray", "numpy", "pyo3", "rayon"], optional: &[] },
     manifests::Row { krate: "xtask", outside: &["clap", "serde_json", "xshell"], optional: &[] },
 ];

@@ -6,11 +6,14 @@
 
 mod counts;
 mod diagnose;
+mod instances;
 mod packed;
 mod planes;
 mod regions;
-mod tally;
+pub(crate) mod tally;
 
+pub(crate) use diagnose::diagnose;
+pub use instances::{InstanceTables, Instances, instance_tables};
 pub use packed::PackedSlice;
 pub use planes::{SliceVisitor, Visited, Window, scan_planes};
-pub use regions::write_regions;
+pub use regions::region_channels;

@@ -2,6 +2,8 @@
 
 use std::sync::Mutex;
 
+use fearless_simd::{Simd, SimdBase, SimdMask, u8x64};
+
 use crate::image::Image;
 use crate::parallel::Threads;
 use crate::{Cpu, Error, Grid, Labels, Result};
@@ -10,27 +12,26 @@ use crate::{Cpu, Error, Grid, Labels, Result};
 const TILE: usize = 16 << 10;
 /// Voxels handed to a thread at a time.
 const SHARE: usize = 1 << 18;
+/// Voxels looked at together.
+const BLOCK: usize = 64;
 
 /// Writes one channel a region: 1 where the label is one of the region's, 0 elsewhere, be the value what it may.
 ///
-/// `labels` has shape `(B, *S)` with one to three spatial axes; `out` holds `(B, regions, *S)`, the axes of an image in the order of the
-/// grid that comes back. Each label is read once.
+/// `labels` has shape `(B, *S)` with one to three spatial axes; the bytes are those of `(B, regions, *S)`, the axes of an image in the order
+/// of the grid that comes back. Label 0 is in no region. Each label is read once; pages of background are never touched.
 ///
 /// # Errors
-/// [`Error::ImageRank`]; [`Error::OutputLength`] unless `out` has a byte for each voxel and region.
-pub fn write_regions(cpu: &Cpu, labels: &Labels<'_>, regions: &[&[u8]], out: &mut [u8]) -> Result<Grid> {
+/// [`Error::ImageRank`].
+pub fn region_channels(cpu: &Cpu, labels: &Labels<'_>, regions: &[&[u8]]) -> Result<(Vec<u8>, Grid)> {
     let shape = labels.shape();
     if !(2..=4).contains(&shape.len()) {
         return Err(Error::ImageRank { shape: shape.to_vec() });
     }
     let grid = Grid::new(&shape[1..], &labels.strides()[1..]);
     let (cases, voxels) = (shape[0], grid.voxels());
-    let expected = cases * regions.len() * voxels;
-    if out.len() != expected {
-        return Err(Error::OutputLength { expected, found: out.len() });
-    }
-    if expected == 0 {
-        return Ok(grid);
+    let mut out = vec![0; cases * regions.len() * voxels];
+    if out.is_empty() {
+        return Ok((out, grid));
     }
     let images: Vec<_> = (0..cases).map(|case| labels.image(&[case], &grid)).collect();
     let mut shares = Vec::new();
@@ -47,7 +48,8 @@ pub fn write_regions(cpu: &Cpu, labels: &Labels<'_>, regions: &[&[u8]], out: &mu
         let mut channels = channels.try_lock().expect("each share is taken once");
         write_share(cpu, &*images[*case], *start, regions, &mut channels);
     });
-    Ok(grid)
+    drop(shares);
+    Ok((out, grid))
 }
 
 fn write_share(cpu: &Cpu, image: &dyn Image, start: usize, regions: &[&[u8]], channels: &mut [&mut [u8]]) {
@@ -62,26 +64,33 @@ fn write_share(cpu: &Cpu, image: &dyn Image, start: usize, regions: &[&[u8]], ch
             }
             &tile[..piece]
         });
-        for (channel, region) in channels.iter_mut().zip(regions) {
-            fearless_simd::dispatch!(cpu.level, simd => mark(simd, values, region, &mut channel[at..at + piece]));
-        }
+        fearless_simd::dispatch!(cpu.level, simd => mark(simd, values, regions, at, channels));
     }
 }
 
-/// A plain loop a label, compiled for each instruction set.
+/// Writes the blocks that are not background, one after the other.
 #[inline(always)]
-fn mark<S>(_: S, values: &[u8], region: &[u8], out: &mut [u8]) {
-    match region {
-        [] => out.fill(0),
-        [one] => out.iter_mut().zip(values).for_each(|(out, value)| *out = u8::from(value == one)),
-        [a, b] => {
-            out.iter_mut().zip(values).for_each(|(out, value)| *out = u8::from(value == a) | u8::from(value == b))
+fn mark<S: Simd>(simd: S, values: &[u8], regions: &[&[u8]], at: usize, channels: &mut [&mut [u8]]) {
+    let zero = u8x64::splat(simd, 0);
+    let (blocks, rest) = values.as_chunks::<BLOCK>();
+    for (i, block) in blocks.iter().enumerate() {
+        if u8x64::from_slice(simd, block).simd_eq(zero).to_bitmask() == !0 {
+            continue;
         }
-        [a, b, rest @ ..] => {
-            mark((), values, &[*a, *b], out);
-            for label in rest {
-                out.iter_mut().zip(values).for_each(|(out, value)| *out |= u8::from(value == label));
+        let at = at + i * BLOCK;
+        for (channel, region) in channels.iter_mut().zip(regions) {
+            let out = channel[at..at + BLOCK].as_mut_array::<BLOCK>().expect("a whole block");
+            for label in *region {
+                for (out, value) in out.iter_mut().zip(block) {
+                    *out |= u8::from(value == label);
+                }
             }
+        }
+    }
+    let at = at + blocks.len() * BLOCK;
+    for (channel, region) in channels.iter_mut().zip(regions) {
+        for (out, value) in channel[at..].iter_mut().zip(rest) {
+            *out = u8::from(*value != 0 && region.contains(value));
         }
     }
 }
@@ -95,8 +104,7 @@ mod tests {
     const REGIONS: [&[u8]; 4] = [&[1, 2, 3], &[1, 3], &[3], &[]];
 
     fn check(labels: &Labels<'_>, wanted: [&[u8]; 4]) {
-        let mut out = vec![9; 4 * wanted[0].len()];
-        write_regions(&Cpu::serial(), labels, &REGIONS, &mut out).expect("written");
+        let (out, _) = region_channels(&Cpu::serial(), labels, &REGIONS).expect("one axis");
         assert_eq!(out, wanted.concat());
     }
 
@@ -115,8 +123,7 @@ mod tests {
         let labels = Array4::from_shape_fn((2, 5, 70, 90), |(b, z, y, x)| (b + z * 3 + y * 5 + x * 7) as i32 % 5);
         let cpu = Cpu::new();
         let view = labels.view().into_dyn();
-        let mut out = vec![9; 3 * labels.len()];
-        let grid = write_regions(&cpu, &view.into(), &REGIONS[..3], &mut out).expect("written");
+        let (out, grid) = region_channels(&cpu, &view.into(), &REGIONS[..3]).expect("three axes");
         assert_eq!(grid.order(), [0, 1, 2]);
         for (i, &found) in out.iter().enumerate() {
             let (case, region, voxel) = (i / (3 * 31500), i / 31500 % 3, i % 31500);
@@ -124,12 +131,11 @@ mod tests {
             assert_eq!(found == 1, REGIONS[region].iter().any(|&wanted| i32::from(wanted) == label));
         }
         let reversed = labels.view().reversed_axes().into_dyn();
-        let mut turned = vec![9; 3 * labels.len()];
-        assert!(write_regions(&cpu, &reversed.into(), &REGIONS[..3], &mut turned).is_ok());
+        let turned = region_channels(&cpu, &reversed.into(), &REGIONS[..3]).expect("three axes").0;
+        let sum = |bytes: &[u8]| bytes.iter().map(|&byte| u64::from(byte)).sum::<u64>();
+        assert_eq!(sum(&turned), sum(&out));
         let flat = ArrayD::<u8>::zeros(IxDyn(&[3]));
-        assert_eq!(
-            write_regions(&cpu, &flat.view().into(), &REGIONS, &mut []),
-            Err(Error::ImageRank { shape: vec![3] })
-        );
+        let error = region_channels(&cpu, &flat.view().into(), &REGIONS).expect_err("no batch axis");
+        assert_eq!(error, Error::ImageRank { shape: vec![3] });
     }
 }

@@ -2,7 +2,7 @@
 
 use exacta_core::ndarray::{ArrayViewD, Axis, Slice};
 use exacta_core::stages::{ComponentStage, Contingency};
-use exacta_core::{Batch, Connectivity, Error, InputFormat, MatchScore, Reduction, Result, Table};
+use exacta_core::{Batch, Connectivity, Error, InputFormat, MatchScore, Reduction, Result, Side, Table};
 
 /// A prediction.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,43 +45,55 @@ pub fn detect<C: ComponentStage, T: Copy + Into<f64> + Sync>(
     batch: &Batch<'_>,
     confidence: &ArrayViewD<'_, T>,
     options: &DetectionOptions,
-) -> Result<Table<Detections>, C::Error> {
+) -> Result<Table<Detections>, C::Error>
+where
+    C::Masks: Sync,
+    C::Error: Send,
+{
     check_confidence(batch, confidence)?;
-    let axes = batch.grid().axes();
-    let connectivity = Connectivity::new(options.connectivity, axes)?;
+    let connectivity = Connectivity::new(options.connectivity, batch.grid().axes())?;
     let masks = stage.masks(batch)?;
-    let (cases, spec) = (batch.cases(), batch.spec());
-    let mut out = Vec::with_capacity(cases * spec.selected());
-    for case in 0..cases {
-        for class in 0..spec.selected() {
-            let Some(([pred, target], low)) = stage.masks_of(&masks, case, class, 0)? else {
-                out.push(Detections::default());
-                continue;
-            };
-            let mut values = confidence.view().index_axis_move(Axis(0), case);
-            if spec.format == InputFormat::OneHot {
-                values = values.index_axis_move(Axis(0), class + spec.first_class());
-            }
-            let (pred, target) = (stage.components(&pred, connectivity)?, stage.components(&target, connectivity)?);
-            let sizes = |components| -> Result<Vec<u64>, C::Error> {
-                Ok(stage.table(components, None)?.components.iter().map(|row| row.voxels).collect())
-            };
-            let (pred_sizes, target_sizes) = (sizes(&pred)?, sizes(&target)?);
-            let shape = stage.shape(&pred);
-            values.slice_each_axis_inplace(|axis| {
-                let k = axis.axis.index();
-                let start = low[3 - axes + k];
-                Slice::from(start..start + shape[k])
-            });
-            let confidences = stage.reduce(&pred, &values, options.reduction)?;
-            let meeting = stage.contingency(&pred, &target, None)?;
-            let hits = match_by_confidence(&confidences, &pred_sizes, &target_sizes, &meeting, options.iou_threshold);
-            let candidate = |(confidence, hit)| Candidate { confidence, hit };
-            let candidates = confidences.into_iter().zip(hits).map(candidate).collect();
-            out.push(Detections { candidates, targets: target_sizes.len() as u64 });
-        }
+    let (cases, classes) = (batch.cases(), batch.spec().selected());
+    let found = stage.each(cases * classes, |stage, i| {
+        let (case, class) = (i / classes, i % classes);
+        let side = |side| stage.mask_of(&masks, case, class, side, 0);
+        let (Some((pred, low)), Some((target, _))) = (side(Side::Pred)?, side(Side::Target)?) else {
+            return Ok(Detections::default());
+        };
+        let (pred, target) = (stage.components(&pred, connectivity)?, stage.components(&target, connectivity)?);
+        let sizes = |components| -> Result<Vec<u64>, C::Error> {
+            Ok(stage.table(components, None)?.components.iter().map(|row| row.voxels).collect())
+        };
+        let (pred_sizes, target_sizes) = (sizes(&pred)?, sizes(&target)?);
+        let values = values_of(batch, confidence, (case, class), low, &stage.shape(&pred));
+        let confidences = stage.reduce(&pred, &values, options.reduction)?;
+        let meeting = stage.contingency(&pred, &target, None)?;
+        let hits = match_by_confidence(&confidences, &pred_sizes, &target_sizes, &meeting, options.iou_threshold);
+        let candidate = |(confidence, hit)| Candidate { confidence, hit };
+        let candidates = confidences.into_iter().zip(hits).map(candidate).collect();
+        Ok(Detections { candidates, targets: target_sizes.len() as u64 })
+    });
+    Ok(Table::new(cases, classes, found.into_iter().collect::<Result<_, C::Error>>()?))
+}
+
+/// The confidences of one case and class, in a box of the image.
+fn values_of<'a, T>(
+    batch: &Batch<'_>,
+    confidence: &'a ArrayViewD<'_, T>,
+    (case, class): (usize, usize),
+    low: [usize; 3],
+    shape: &[usize],
+) -> ArrayViewD<'a, T> {
+    let mut values = confidence.view().index_axis_move(Axis(0), case);
+    if batch.spec().format == InputFormat::OneHot {
+        values = values.index_axis_move(Axis(0), class + batch.spec().first_class());
     }
-    Ok(Table::new(cases, spec.selected(), out))
+    values.slice_each_axis_inplace(|axis| {
+        let k = axis.axis.index();
+        let start = low[3 - shape.len() + k];
+        Slice::from(start..start + shape[k])
+    });
+    values
 }
 
 /// Which predictions hit a lesion; sizes and confidences in order of the numbers.

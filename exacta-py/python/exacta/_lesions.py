@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from . import _native
+from ._arrays import library_of
 from ._errors import ExactaTypeError, ExactaValueError, shown
 from ._options import check_fill, check_surface
 from ._threads import get_num_threads
@@ -29,6 +30,7 @@ __all__ = [
     "Score",
     "check_choices",
     "check_connectivity",
+    "instance_scores",
     "report_of",
     "scores_of",
 ]
@@ -238,3 +240,34 @@ def report_of(
             for case, column, number, voxels, matches in predictions
         ),
     )
+
+
+def instance_scores(
+    pred: Any, target: Any, matching: str, score: str, threshold: Any, strict: Any, both_empty: Any
+) -> LesionScores:
+    """Check instance maps and measure them."""
+    library = library_of(pred)
+    p, t = library.to_host(pred, "pred"), library_of(target).to_host(target, "target")
+    shape = p.array.shape
+    if shape != t.array.shape:
+        raise ExactaValueError(f"pred and target must have the same shape; got {shape} and {t.array.shape}")
+    if p.device != t.device:
+        raise ExactaValueError("pred and target must be on one device; move one of them first")
+    if not 2 <= len(shape) <= 4:
+        raise ExactaValueError(f"pred must have a batch axis and 1 to 3 spatial axes; got shape {shape}")
+    for name, host in (("pred", p), ("target", t)):
+        if host.array.dtype.kind == "c":
+            raise ExactaTypeError(f"{name} must hold instance numbers; got dtype {host.array.dtype}; pass {name}.real")
+    scores = _native.instance_scores(
+        p.array,
+        t.array,
+        matching=matching,
+        score=score,
+        threshold=_number("threshold", threshold),
+        strict=bool(strict),
+        both_empty=check_fill("both_empty", both_empty),
+        pred_half=p.half,
+        target_half=t.half,
+        threads=get_num_threads(),
+    )
+    return LesionScores(*(library.from_host(value, pred) for value in scores))

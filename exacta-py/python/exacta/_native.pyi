@@ -17,6 +17,7 @@ __all__ = [
     "evaluate_scores",
     "filter_components",
     "histogram_curve",
+    "instance_scores",
     "label_components",
     "lesion_scores",
     "loss_backward",
@@ -99,8 +100,8 @@ class LesionChoices(TypedDict):
     both_empty_distance: float
 
 def brats_regions(
-    labels: npt.NDArray[Any], out: npt.NDArray[np.uint8], *, half: str | None = None, threads: int = 1
-) -> list[int]: ...
+    labels: npt.NDArray[Any], *, half: str | None = None, threads: int = 1
+) -> tuple[npt.NDArray[np.uint8], list[int]]: ...
 def lesion_scores(
     pred: npt.NDArray[Any],
     target: npt.NDArray[Any],
@@ -114,6 +115,19 @@ def lesion_scores(
     list[npt.NDArray[np.float64]],
     tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.int64], npt.NDArray[np.int64]] | None,
 ]: ...
+def instance_scores(
+    pred: npt.NDArray[Any],
+    target: npt.NDArray[Any],
+    *,
+    matching: str,
+    score: str,
+    threshold: float,
+    strict: bool,
+    both_empty: float,
+    pred_half: str | None = None,
+    target_half: str | None = None,
+    threads: int = 1,
+) -> list[npt.NDArray[np.float64]]: ...
 def detect(
     pred: npt.NDArray[Any],
     target: npt.NDArray[Any],
@@ -136,7 +150,6 @@ def detection_curve(
     npt.NDArray[np.float64],
     float,
 ]: ...
-
 def distance_transform(
     mask: npt.NDArray[Any],
     spacing: list[float],

@@ -7,8 +7,8 @@ Arrays may come from NumPy, PyTorch, JAX, CuPy, any library with DLPack or the a
 in the library of the first `pred`; of PyTorch, they are on the CPU.
 
 **Errors.** `exacta.ExactaValueError` (a `ValueError`) or `exacta.ExactaTypeError` (a `TypeError`). The constructor
-checks `iou_threshold`, `confidence_reduction`, `connectivity`, `input_format` and `backend`; an update, the arrays (as in
-`exacta.functional`), `connectivity` against their axes, and `confidence`. `exacta.ExactaRuntimeError` (a
+checks `iou_threshold`, `confidence_reduction`, `connectivity`, `input_format` and `backend`; an update, the arrays (as
+in `exacta.functional`), `connectivity` against their axes, and `confidence`. `exacta.ExactaRuntimeError` (a
 `RuntimeError`) where there is no case.
 """
 
@@ -249,8 +249,8 @@ class LesionDetection:
     def compute(self) -> DetectionResult:
         """Build the curves of all cases so far; the state stays.
 
-        With `torch.distributed` running on several processes, cases of all of them; every process must call it, also one
-        without cases, and each gets the same result.
+        With `torch.distributed` running on several processes, cases of all of them; every process must call it, also
+        one without cases, and each gets the same result.
 
         Returns
         -------
@@ -288,8 +288,9 @@ class LesionDetection:
                 sum(int(part[5][column]) for part in parts),
                 cases,
             )
-            arrays = (back(np.asarray(values), like) for values in points)
-            curves.append(DetectionCurve(*arrays, sum(int(part[5][column]) for part in parts), cases))
+            thresholds, tp, fp, precision, recall, rates, average = (back(np.asarray(v), like) for v in points)
+            targets = sum(int(part[5][column]) for part in parts)
+            curves.append(DetectionCurve(thresholds, tp, fp, precision, recall, rates, average, targets, cases))
         first = 0 if self._include_background else 1
         return DetectionResult(tuple(range(first, first + len(curves))), tuple(curves))
 

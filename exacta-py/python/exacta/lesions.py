@@ -1,10 +1,11 @@
 """Lesions: which were found, which predictions are false, and what that scores.
 
 A lesion is a connected component of a class, of a label map or a channel. `evaluate` gives the scores of each case and
-class, `report` a row for each lesion; `brats_regions` and `brats2023` are those of the BraTS 2023 challenge.
+class, `report` a row for each lesion, `evaluate_instances` the scores of objects that come with numbers of their own;
+`brats_regions` and `brats2023` are those of the BraTS 2023 challenge.
 
-Arrays may come from NumPy, PyTorch, JAX, CuPy, any library with DLPack or the array API, or be nested lists; results are
-in the library and on the device of `pred`.
+Arrays may come from NumPy, PyTorch, JAX, CuPy, any library with DLPack or the array API, or be nested lists; results
+are in the library and on the device of `pred`.
 
 **Errors.** `exacta.ExactaValueError` (a `ValueError`) or `exacta.ExactaTypeError` (a `TypeError`), looked for in this
 order before anything is computed: `matching`, `score`, the arrays (as in `exacta.functional`), `connectivity`,
@@ -23,7 +24,16 @@ from . import _native
 from ._arrays import library_of
 from ._errors import ExactaTypeError, ExactaValueError
 from ._inputs import prepare
-from ._lesions import Lesion, LesionReport, LesionScores, Prediction, check_choices, report_of, scores_of
+from ._lesions import (
+    Lesion,
+    LesionReport,
+    LesionScores,
+    Prediction,
+    check_choices,
+    instance_scores,
+    report_of,
+    scores_of,
+)
 from ._options import check_backend, check_choice, check_spacing
 from ._threads import get_num_threads
 
@@ -31,7 +41,17 @@ if TYPE_CHECKING:
     from ._lesions import Matching, Score
     from ._options import Backend, InputFormat, Surface
 
-__all__ = ["Lesion", "LesionReport", "LesionScores", "Prediction", "brats2023", "brats_regions", "evaluate", "report"]
+__all__ = [
+    "Lesion",
+    "LesionReport",
+    "LesionScores",
+    "Prediction",
+    "brats2023",
+    "brats_regions",
+    "evaluate",
+    "evaluate_instances",
+    "report",
+]
 
 Challenge: TypeAlias = Literal["GLI", "SSA", "MEN", "PED", "MET"]
 _CHALLENGES = ("GLI", "SSA", "MEN", "PED", "MET")
@@ -163,7 +183,7 @@ def evaluate(
         both_empty_distance,
         surface,
     )
-    rows = None if spacing is None else check_spacing(spacing, inputs)
+    rows = None if spacing is None else check_spacing(spacing, inputs, choices["surface"])
     check_backend(backend)
     return scores_of(inputs, choices, rows)
 
@@ -238,9 +258,58 @@ def report(
         both_empty_distance,
         surface,
     )
-    rows = None if spacing is None else check_spacing(spacing, inputs)
+    rows = None if spacing is None else check_spacing(spacing, inputs, choices["surface"])
     check_backend(backend)
     return report_of(inputs, choices, rows, 0 if include_background else 1)
+
+
+def evaluate_instances(
+    pred: Any,
+    target: Any,
+    *,
+    matching: Matching,
+    score: Score = "iou",
+    threshold: float = 0.5,
+    strict: bool = False,
+    both_empty: float = math.nan,
+) -> LesionScores:
+    """Match the objects of two instance maps and score them; objects may touch.
+
+    `evaluate` takes masks apart into components; here every label but 0 is an object, whatever its number and parts.
+
+    Parameters
+    ----------
+    pred, target : array, (B, *spatial)
+        Instance numbers, 0 for background, of the same shape and 1 to 3 spatial axes: whole numbers of any dtype, with
+        any gaps. Numbers of the two need not correspond.
+    matching, score, threshold, strict
+        As in `evaluate`; of equal scores the lower label of `pred` comes first, then that of `target`.
+    both_empty : float, default NaN
+        `lesion_dice` where there is no object at all.
+
+    Returns
+    -------
+    LesionScores
+        (B, 1) arrays; `lesion_hd95` is NaN.
+
+    Raises
+    ------
+    ExactaValueError, ExactaTypeError
+        An unknown name, shapes or axes that do not fit, negative or fractional labels.
+
+    References
+    ----------
+    .. [1] A. Kirillov et al., "Panoptic segmentation", CVPR 2019.
+
+    Examples
+    --------
+    >>> scores = evaluate_instances([[1, 1, 0, 7, 7]], [[2, 2, 3, 3, 3]], matching="greedy")
+    >>> scores.tp, scores.pq_iou
+    (array([[2.]]), array([[0.83333333]]))
+    """
+    check_choice("matching", matching, ("greedy", "hungarian", "merge", "overlap"))
+    check_choice("score", score, ("iou", "dice"))
+    return instance_scores(pred, target, matching, score, threshold, strict, both_empty)
 
 
 def brats2023(
@@ -310,7 +379,7 @@ def brats2023(
         raise ExactaValueError(
             f"pred must have 3 spatial axes for BraTS; got {inputs.ndim}, shape {inputs.shape}{inputs.axes_hint(3)}"
         )
-    rows = None if spacing is None else check_spacing(spacing, inputs)
+    rows = None if spacing is None else check_spacing(spacing, inputs, "surfels")
     check_backend(backend)
     return scores_of(inputs, challenge, rows)
 
@@ -350,8 +419,7 @@ def brats_regions(labels: Any, /) -> Any:
         raise ExactaValueError(f"labels must have a batch axis and 1 to 3 spatial axes; got shape {shape}")
     if host.array.dtype.kind == "c":
         raise ExactaTypeError(f"labels must be real; got dtype {host.array.dtype}; pass labels.real")
-    out = np.empty(3 * host.array.size, np.uint8)
-    axes = _native.brats_regions(host.array, out, half=host.half, threads=get_num_threads())
+    out, axes = _native.brats_regions(host.array, half=host.half, threads=get_num_threads())
     spatial = [shape[1 + axis] for axis in axes]
     order = [0, 1, *(2 + axis for axis in np.argsort(axes).tolist())]
     regions = out.view(np.bool_).reshape([shape[0], 3, *spatial]).transpose(order)

@@ -42,6 +42,9 @@ def test_titles_carry_what_differs_from_the_default():
         ("target_volume:unit=litre", "unit"),
         ("dice,dice", "dice is asked for twice"),
         ("hd95,hd95:combine=max", "hd95 is asked for twice"),
+        ("lesion_f1:matching=nearest", "matching must be one of"),
+        ("lesion_f1:connectivity=2.5", "connectivity must be an integer"),
+        ("lesion_f1:tau=1", "has no option 'tau'"),
         ("target_volume,target_area", "areas are of 2-D and volumes of 3-D"),
     ],
 )
@@ -97,3 +100,39 @@ def test_surfaces_by_name(tmp_path, box, save, measure):
     keys = {"spacing": 1, "num_classes": 2, "include_background": False}
     wanted = [hd95(pred[None], target[None], surface=kind, **keys).item() for kind in kinds]
     assert [row["value"] for row in result.rows.values()] == wanted
+
+
+def test_lesion_scores_are_those_of_the_library(tmp_path, box, save, measure):
+    from exacta import lesions
+
+    pred = box((1, 4), (2, 9), (1, 7)) | box((0, 1), (10, 12), (10, 12))
+    target = box((1, 5), (2, 8), (3, 8)) | box((5, 6), (0, 2), (0, 2))
+    options = {"matching": "overlap", "dilation": 1, "dilation_connectivity": 3, "missed_distance": 50.0}
+    expected = lesions.evaluate(
+        pred[None], target[None], connectivity=3, spacing=2.5, num_classes=2, include_background=False, **options
+    )
+    written = "matching=overlap:dilation=1:missed_distance=50"
+    result = measure(
+        save(pred, tmp_path / "pred.nii", spacing=2.5),
+        save(target, tmp_path / "target.nii", spacing=2.5),
+        "--metrics",
+        f"lesion_f1:{written},dice,lesion_hd95:{written},lesion_fp",
+    )
+    rows = list(result.rows.values())
+    assert [rows[0]["value"], rows[2]["value"]] == [expected.f1.item(), expected.lesion_hd95.item()]
+    assert [row["unit"] for row in rows] == ["", "", "mm", ""]
+    assert [row["metric"] for row in rows] == [
+        "lesion_f1(matching=overlap, dilation=1, missed_distance=50)",
+        "dice",
+        "lesion_hd95(matching=overlap, dilation=1, missed_distance=50)",
+        "lesion_fp",
+    ]
+    assert rows[3]["value"] == 1.0
+
+
+def test_lesions_refuse_ignored_voxels(tmp_path, box, save, run):
+    target = box((1, 3), (1, 5), (1, 5)) + box((5, 6), (6, 10), (6, 10), value=2)
+    pred, target = save(box((1, 3), (1, 5), (1, 5)), tmp_path / "pred.nii"), save(target, tmp_path / "target.nii")
+    result = run(pred, target, "--metrics", "lesion_f1", "--ignore", "2")
+    assert result.exit_code == 1
+    assert "lesions with ignored voxels are not defined" in result.stderr

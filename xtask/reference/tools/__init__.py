@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import medpy, monai, numpy, scipy, simpleitk, surface_distance
+from . import medpy, monai, numpy, panoptica, scipy, simpleitk, surface_distance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -16,6 +16,7 @@ class Tool(NamedTuple):
     `pair(pred, target, spacing, taus, wanted)` measures two masks,
     `batch(pred, target, row, include_background, wanted)` a batch of label maps, `labels(pred, target, classes)` one
     label map; each returns values by key. `wanted` are the keys the fixture holds: nothing else need be computed.
+    `lesions(pred, target, kind, key)` matches the lesions of two masks.
     `maps` holds, by file, functions of the stored arrays, a row's name and the row that yield whole arrays and numbers.
     """
 
@@ -25,6 +26,7 @@ class Tool(NamedTuple):
     batch: Callable[..., dict] | None = None
     labels: Callable[..., dict] | None = None
     maps: Mapping[str, Callable] = {}
+    lesions: Callable[..., dict] | None = None
 
 
 ALL = [
@@ -34,4 +36,5 @@ ALL = [
     Tool("simpleitk", ("SimpleITK",), pair=simpleitk.pair, labels=simpleitk.labels),
     Tool("scipy", ("scipy",), maps={"edt": scipy.edt, "components": scipy.components}),
     Tool("deepmind", ("surface-distance-based-measures",), pair=surface_distance.pair),
+    Tool("panoptica", ("panoptica",), lesions=panoptica.lesions),
 ]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from exacta.cli._encode import encode, label_values
 from exacta.cli._images import Pair, read_pair
 from exacta.cli._labels import disjoint_groups
+from exacta.cli._lesions import LESION_METRICS, lesion_values
 from exacta.cli._metrics import rounds
 from exacta.cli._records import (
     BOTH_EMPTY,
@@ -135,6 +136,12 @@ def _evaluate(
         )
         for position in call:
             values[position] = results[metrics[position].name][0]
+    if any(metric.name in LESION_METRICS for metric in metrics):
+        if images.mask is not None:
+            raise CaseError("lesions with ignored voxels are not defined: measure them without --ignore")
+        found = lesion_values(metrics, pred, target, spacing=images.pair.spacing, num_classes=num_classes)
+        for position, of_classes in found.items():
+            values[position] = of_classes
     return values
 
 

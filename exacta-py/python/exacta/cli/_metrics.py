@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from exacta.cli._lesions import LESION_METRICS, lesion_values
 from exacta.cli._records import Metric
 
 DEFAULT = "dice,hd95,assd,nsd:tolerance=1"
@@ -51,7 +52,7 @@ def parse_metrics(text: str) -> tuple[Metric, ...]:
 
 
 def rounds(metrics: Sequence[Metric]) -> list[list[int]]:
-    """Split metrics into calls of ``evaluate``, which takes each name once.
+    """Split metrics into calls of ``evaluate``, which takes each name once and no lesion score.
 
     Returns
     -------
@@ -60,6 +61,8 @@ def rounds(metrics: Sequence[Metric]) -> list[list[int]]:
     """
     calls: list[list[int]] = []
     for position, metric in enumerate(metrics):
+        if metric.name in LESION_METRICS:
+            continue
         for call in calls:
             if all(metrics[other].name != metric.name for other in call):
                 call.append(position)
@@ -72,7 +75,7 @@ def rounds(metrics: Sequence[Metric]) -> list[list[int]]:
 def _known() -> dict[str, Mapping[str, Any]]:
     from exacta import _native
 
-    return {str(info["name"]): info for info in _native.METRICS}
+    return {**{str(info["name"]): info for info in _native.METRICS}, **LESION_METRICS}
 
 
 def _rank(info: Mapping[str, Any]) -> int:
@@ -131,6 +134,9 @@ def _try(metric: Metric, rank: int) -> None:
 
     image = np.zeros((1,) * (rank + 1), dtype=np.uint8)
     try:
-        evaluate(image, image, metrics={metric.name: dict(metric.options)}, spacing=1.0, num_classes=2)
+        if metric.name in LESION_METRICS:
+            lesion_values([metric], image[0], image[0], spacing=1.0, num_classes=2)
+        else:
+            evaluate(image, image, metrics={metric.name: dict(metric.options)}, spacing=1.0, num_classes=2)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{metric.name}: {error}") from error
