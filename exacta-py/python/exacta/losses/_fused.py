@@ -10,7 +10,8 @@ import torch
 from exacta._errors import ExactaValueError
 
 from . import _plain
-from ._kernels import Tensors, compute, serves
+from ._calls import Tensors
+from ._kernels import compute, serves
 from ._prepare import check_input, check_labels, check_mask, check_target, check_weight_length, include, prepare
 
 if TYPE_CHECKING:
@@ -68,7 +69,9 @@ def evaluate(
             f"alpha must be one number or have one value for each of the {input.shape[1]} classes; got {len(alpha)}"
         )
     weight = overlap_weight if point_weight is None else point_weight
-    lacks = "no class weights of this loss" if options.overlap == "generalized" and overlap_weight is not None else ""
+    unweighted = options.overlap == "generalized" and overlap_weight is not None
+    unweighted |= kernel == "dice_focal" and point_weight is not None
+    lacks = "no class weights of this loss" if unweighted else ""
     tensors = Tensors(input, target, mask, None, weight)
     native = isinstance(target, torch.Tensor) and serves(
         options.backend, tensors, distributed=options.distributed, without=lacks

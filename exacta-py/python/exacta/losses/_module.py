@@ -39,5 +39,5 @@ def parameters(settings: str) -> dict[str, Any]:
     """Return the options of one or more modules, a line each, as the kernels take them."""
     found: dict[str, Any] = {}
     for line in settings.splitlines():
-        found.update({key: value for key, value in json.loads(line).items() if value is not None})
-    return found
+        found.update(json.loads(line))
+    return {key: value for key, value in found.items() if value is not None}

@@ -9,9 +9,9 @@ import torch
 from exacta._errors import ExactaTypeError, ExactaValueError, shown
 
 from ._arguments import check_backend, check_ignore_index, check_number, one_of
-from ._kernels import Tensors, run
+from ._kernels import check_index, run
 from ._module import Configured
-from ._prepare import check_input, check_mask, check_target, one_hot, prepare
+from ._prepare import one_hot, prepare
 from ._sums import wide
 
 if TYPE_CHECKING:
@@ -98,21 +98,19 @@ class GeneralizedWassersteinDiceLoss(Configured):
 
     def forward(self, input: Tensor, target: Tensor, *, mask: Tensor | None = None) -> Tensor:  # noqa: A002
         """Return the loss of logits (B, C, *spatial) and labels (B, *spatial), over the voxels where `mask` is True."""
-        check_input(input)
-        mask = check_mask(mask, input)
-        check_target(target, input, "index")
+        x = check_index(input, target, mask, None, self.ignore_index)
         if input.shape[1] != self.num_classes:
             raise ExactaValueError(
                 f"input must have one channel for each of the {self.num_classes} classes of dist_matrix; "
                 f"got {input.shape[1]}"
             )
 
-        def plain(x: Tensor) -> Tensor:
-            return self._plain(prepare(x, target, mask, target_format="index", ignore_index=self.ignore_index))
+        def plain(z: Tensor) -> Tensor:
+            return self._plain(prepare(z, *x[1:3], target_format="index", ignore_index=self.ignore_index))
 
         # The matrix travels as a tensor, so that it may be on any device and of any dtype.
-        tensors = Tensors(input, target, mask, None, self.dist_matrix.flatten())
-        return run("generalized_wasserstein_dice", self._settings, self.backend, tensors, plain)
+        x = x._replace(weight=self.dist_matrix)
+        return run("generalized_wasserstein_dice", self._settings, self.backend, x, plain)
 
     def _plain(self, x: Prepared) -> Tensor:
         assert x.labels is not None
