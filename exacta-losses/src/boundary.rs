@@ -61,7 +61,8 @@ impl Loss for Boundary {
         let selected = Selected::new(batch, self.include_background)?;
         // The map is kept as it is, and its divisor beside it.
         let &[divisor] = &saved.numbers[..] else { return Err(crate::real::not_kept(1)) };
-        let scaled: Vec<f64> = grad_output.iter().map(|incoming| if divisor > 0.0 { incoming / divisor } else { 0.0 }).collect();
+        let scaled: Vec<f64> =
+            grad_output.iter().map(|incoming| if divisor > 0.0 { incoming / divisor } else { 0.0 }).collect();
         if batch.is_double() {
             gradient_of_slopes::<f64>(cpu, batch, self.activation, selected, saved, &scaled, grad_input)
         } else {

@@ -132,7 +132,8 @@ impl GeneralizedWassersteinDice {
     /// [`Error::LossOption`] for the default weighting if a class is nearer to the background than the largest distance.
     pub fn with_weighting(self, weighting: Weighting) -> Result<Self> {
         if weighting == Weighting::Default && self.costs[1..self.classes].iter().any(|&cost| cost != 1.0) {
-            let rule = "have its largest entry at every place but the first of row 0 for weighting_mode=\"default\"".to_owned();
+            let rule = "have its largest entry at every place but the first of row 0 for weighting_mode=\"default\""
+                .to_owned();
             let value = format!("{:?}, divided by it", &self.costs[..self.classes]);
             return Err(Error::LossOption { argument: "dist_matrix", rule, value });
         }

@@ -42,7 +42,11 @@ impl Selected {
         let first = usize::from(!include_background);
         let (cases, voxels) = (batch.cases(), batch.voxels());
         if u32::try_from(voxels).is_err() {
-            return Err(Error::TooLarge { what: "number of voxels of a case", value: voxels, limit: u32::MAX as usize });
+            return Err(Error::TooLarge {
+                what: "number of voxels of a case",
+                value: voxels,
+                limit: u32::MAX as usize,
+            });
         }
         Ok(Self { first, channels: batch.channels() - first, voxels, cases })
     }

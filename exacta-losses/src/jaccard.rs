@@ -125,7 +125,11 @@ mod tests {
         let (mut hit, mut beside, mut before, mut loss) = (0.0, 0.0, 0.0, 0.0);
         let mut weights = vec![0.0; errors.len()];
         for &i in &order {
-            if errors[i].1 { hit += 1.0 } else { beside += 1.0 }
+            if errors[i].1 {
+                hit += 1.0
+            } else {
+                beside += 1.0
+            }
             let jaccard = 1.0 - (total - hit) / f64::max(total + beside, 1.0);
             weights[i] = jaccard - before;
             loss += errors[i].0 * weights[i];
@@ -168,7 +172,8 @@ mod tests {
     fn errors_that_are_not_positive_need_no_code() {
         let errors = [(0.5, true), (0.75, false), (0.0, true), (0.0, false), (0.25, false)];
         let (loss, weights) = naive(&errors);
-        let mut codes: Vec<_> = errors.iter().map(|&(e, side)| if e > 0.0 { e.code(side) } else { f64::NONE }).collect();
+        let mut codes: Vec<_> =
+            errors.iter().map(|&(e, side)| if e > 0.0 { e.code(side) } else { f64::NONE }).collect();
         let row = extend::<f64>(&mut codes, [1, 2], true, &mut Buffers::new());
         assert!((row.loss - loss).abs() < 1e-15);
         assert_eq!((row.foreground, row.included), (2, 5));

@@ -69,7 +69,11 @@ macro_rules! ranked {
             }
 
             #[inline(always)]
-            #[allow(clippy::cast_possible_truncation, clippy::cast_lossless, reason = "rounded to the float's precision")]
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::cast_lossless,
+                reason = "rounded to the float's precision"
+            )]
             fn keep(value: f64) -> $code {
                 (value as $float).to_bits()
             }

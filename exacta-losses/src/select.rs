@@ -56,9 +56,8 @@ pub(crate) fn largest<F: Ranked>(threads: &Threads, codes: &[F::Code], k: u64) -
         }
         found.push((digit, value));
     }
-    let ties = threads.map(tasks, |task| {
-        part(task).iter().filter(|&&code| code != F::NONE && agrees(&found, code)).count() as u64
-    });
+    let ties = threads
+        .map(tasks, |task| part(task).iter().filter(|&&code| code != F::NONE && agrees(&found, code)).count() as u64);
     for (task, count) in ties.into_iter().enumerate() {
         if count < wanted {
             wanted -= count;
@@ -87,8 +86,7 @@ mod tests {
         let mut expected = order[..usize::try_from(k).expect("few")].to_vec();
         expected.sort_unstable();
         let cut = largest::<F>(&Threads::Serial, &codes, k);
-        let found: Vec<usize> =
-            (0..codes.len()).filter(|&i| codes[i] != F::NONE && cut.takes(codes[i], i)).collect();
+        let found: Vec<usize> = (0..codes.len()).filter(|&i| codes[i] != F::NONE && cut.takes(codes[i], i)).collect();
         assert_eq!(found, expected);
     }
 

@@ -173,7 +173,11 @@ impl<'a, F: Float> Reference<'a, F> {
     fn each(&self, mut f: impl FnMut(usize, F)) {
         match self {
             Self::Given(given) => {
-                given.iter().enumerate().filter(|(_, weight)| **weight != F::ZERO).for_each(|(i, &weight)| f(i, weight));
+                given
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, weight)| **weight != F::ZERO)
+                    .for_each(|(i, &weight)| f(i, weight));
             }
             Self::Found(shape, mask) => {
                 for row in 0..shape.slices * shape.rows {

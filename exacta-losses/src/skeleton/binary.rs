@@ -112,8 +112,7 @@ impl Mask {
                     let before = if i > 0 { any[i - 1] >> 63 } else { 0 };
                     let after = if i + 1 < per_row { any[i + 1] << 63 } else { 0 };
                     let wide = any[i] | any[i] << 1 | before | any[i] >> 1 | after;
-                    out.words[(z * rows + y) * per_row + i] =
-                        wide & if i + 1 == per_row { last(columns) } else { !0 };
+                    out.words[(z * rows + y) * per_row + i] = wide & if i + 1 == per_row { last(columns) } else { !0 };
                 }
             }
         }

@@ -97,7 +97,8 @@ fn check(spatial: &[usize], values: &[f64], iterations: usize) {
     let shape = Shape::new(spatial);
     let weights = noise(values.len(), 77, 1000);
     let (expected, slope) = naive(shape, values, iterations, &weights);
-    let pool = Threads::Pool(std::sync::Arc::new(rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("a pool")));
+    let pool =
+        Threads::Pool(std::sync::Arc::new(rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("a pool")));
     for threads in [&Threads::Serial, &pool] {
         for level in [Level::new(), Level::baseline()] {
             let mut volume = Volume::new(shape);
@@ -133,11 +134,15 @@ fn equals_the_definition() {
 
 #[test]
 fn a_binary_mask_on_planes() {
-    for (seed, spatial) in (1..).zip([&[1, 1][..], &[3, 5], &[4, 64], &[5, 65], &[9, 130], &[4, 5, 6], &[6, 7, 64], &[3, 3, 70]]) {
+    for (seed, spatial) in
+        (1..).zip([&[1, 1][..], &[3, 5], &[4, 64], &[5, 65], &[9, 130], &[4, 5, 6], &[6, 7, 64], &[3, 3, 70]])
+    {
         let shape = Shape::new(spatial);
         for levels in [2, 3, 9] {
-            let values: Vec<f64> =
-                noise(shape.voxels(), seed, levels).iter().map(|&v| f64::from(u8::from(levels < 9 && v > 0.0 || v > 0.2))).collect();
+            let values: Vec<f64> = noise(shape.voxels(), seed, levels)
+                .iter()
+                .map(|&v| f64::from(u8::from(levels < 9 && v > 0.0 || v > 0.2)))
+                .collect();
             for iterations in [0, 1, 4] {
                 let (expected, _) = naive(shape, &values, iterations, &vec![0.0; values.len()]);
                 let mut mask = Mask::new(shape);

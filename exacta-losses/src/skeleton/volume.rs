@@ -112,11 +112,7 @@ pub(crate) fn block<F: Copy>(values: &[F], at: usize) -> &[F; BLOCK] {
 /// The erosion of a slice; `before` and `after` are its neighbours, or the slice itself at the border. Returns whether any
 /// voxel changed.
 #[inline(always)]
-pub(crate) fn erode<F: Real, const NAN: bool>(
-    shape: Shape,
-    [before, here, after]: [&[F]; 3],
-    out: &mut [F],
-) -> bool {
+pub(crate) fn erode<F: Real, const NAN: bool>(shape: Shape, [before, here, after]: [&[F]; 3], out: &mut [F]) -> bool {
     let pitch = shape.pitch();
     let mut changed = [false; BLOCK];
     for y in 0..shape.rows {

@@ -16,7 +16,7 @@ from ._threads import get_num_threads, set_num_threads
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from . import components, edt, functional, losses
+    from . import components, edt, functional, functional_losses, losses
 
     __version__: str
 
@@ -30,6 +30,7 @@ __all__ = [
     "components",
     "edt",
     "functional",
+    "functional_losses",
     "get_num_threads",
     "losses",
     "set_num_threads",
@@ -38,7 +39,7 @@ __all__ = [
 
 def __getattr__(name: str) -> ModuleType | str:
     # Submodules load on first use, so that `import exacta` costs no more than it must.
-    if name in ("components", "edt", "functional", "losses"):
+    if name in ("components", "edt", "functional", "functional_losses", "losses"):
         return importlib.import_module(f"{__name__}.{name}")
     if name == "__version__":
         from ._native import __version__
