@@ -97,8 +97,8 @@ CALLING = [
     ({"target": Y.unsqueeze(1)}, ValueError, r"pass target.squeeze\(1\)"),
     ({"target": Y > 0}, TypeError, r"pass target.long\(\)"),
     ({"target": Y + 0.5}, TypeError, "target must hold integer labels; got"),
-    ({"target": Y + 2}, ValueError, r"target must hold labels in \[0, 3\)"),
-    ({"target": Y - 1}, ValueError, "got -1"),
+    ({"target": Y + 2}, ValueError, r"target .*\[0, 3\).*[34].*ignore_index"),
+    ({"target": Y - 1}, ValueError, r"target .*\[0, 3\).*-1.*ignore_index"),
     ({"target": Y.tolist()}, TypeError, "target must be a tensor"),
 ]
 MASKS = [
@@ -162,13 +162,13 @@ def test_distance_arguments():
         loss(X, Y, spacing="1")
     loss(X, Y, distance_map=phi)
     loss = losses.HausdorffDTLoss()
-    with pytest.raises(ValueError, match="at least 0"):
+    with pytest.raises(ValueError, match="at least 0|not negative"):
         loss(X, Y, distance_map=phi - 1, spacing=1)
     with pytest.raises(ValueError, match="spacing must be given"):
         loss(X, Y, distance_map=phi)
     with pytest.raises(ValueError, match="finite predictions"):
-        loss(X + nan, Y, distance_map=phi)
-    with pytest.raises(ValueError, match="0 and 1 only"):
+        loss(X + nan, Y, distance_map=phi, spacing=1)
+    with pytest.raises(ValueError, match="0 and 1"):
         losses.HausdorffDTLoss(target_format="one-hot")(X, X, spacing=1)
     with pytest.raises(ValueError, match="without an empty axis"):
         loss(X[..., 0], Y[..., 0], spacing=1)
@@ -199,7 +199,7 @@ def test_hinge_arguments():
         ((X, f), ValueError, "multilabel=True"),
         ((z, f[:, :2]), ValueError, "target must have shape"),
         ((z, f * 1j), TypeError, "real"),
-        ((z, Y), ValueError, "0 and 1 only; got 2"),
+        ((z, Y), ValueError, "only.* 2"),
         ((z / 0, f), ValueError, "finite"),
     ):
         with pytest.raises(error, match=words):

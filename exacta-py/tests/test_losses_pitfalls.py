@@ -95,19 +95,17 @@ def test_p40_one_vector_of_weights(backend):
     common = {"class_weight": weight, "backend": backend}
     found = losses.DiceLoss(include_background=False, smooth=0, **common)(logits, labels)
     assert found.item() == pytest.approx(dice.item())
-    for loss in (
-        losses.DiceCELoss(lambda_dice=0, **common),
-        losses.FocalLoss(gamma=0, **common),
-        losses.DiceFocalLoss(lambda_dice=0, gamma=0, **common),
-    ):
-        assert loss(logits, labels).item() == pytest.approx(entropy.item())
-    plain = losses.DiceLoss(include_background=False, backend=backend)(logits, labels)
-    for loss in (
-        losses.DiceCELoss(include_background=False, **common),
-        losses.DiceFocalLoss(include_background=False, gamma=0, **common),
-    ):
-        assert loss(logits, labels).item() == pytest.approx((plain + entropy).item())
     terms = w[labels] * torch.nn.functional.cross_entropy(logits, labels, reduction="none")
+    plain = losses.DiceLoss(include_background=False, backend=backend)(logits, labels)
+    background = {"include_background": False, **common}
+    for loss, wanted in (
+        (losses.DiceCELoss(lambda_dice=0, **common), entropy),
+        (losses.DiceCELoss(**background), plain + entropy),
+        (losses.FocalLoss(gamma=0, **common), terms.mean()),
+        (losses.DiceFocalLoss(lambda_dice=0, gamma=0, **common), terms.mean()),
+        (losses.DiceFocalLoss(gamma=0, **background), plain + terms.mean()),
+    ):
+        assert loss(logits, labels).item() == pytest.approx(wanted.item())
     hardest = losses.TopKCELoss(fraction=0.5, **common)(logits, labels)
     assert hardest.item() == pytest.approx(terms.flatten().sort(descending=True).values[:7].mean().item())
 

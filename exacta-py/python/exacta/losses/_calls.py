@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from torch import Tensor
 
-__all__ = ["Call", "Tensors", "as_tensor", "backward", "forward", "made"]
+__all__ = ["Arrays", "Call", "Tensors", "arrays", "as_tensor", "backward", "forward", "host", "made"]
 
 
 class Call(NamedTuple):
@@ -58,44 +58,67 @@ def host(x: Tensor) -> tuple[npt.NDArray[Any], str | None]:
     return x.numpy(), None
 
 
-def _arrays(tensors: Tensors) -> tuple[npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
+class Arrays(NamedTuple):
+    """The tensors of a call as the extension takes them."""
+
+    input: npt.NDArray[Any]
+    target: npt.NDArray[Any]
+    options: dict[str, Any]
+
+
+def arrays(tensors: Tensors) -> Arrays:
+    """Return the tensors of a call as arrays in place."""
     x, x_half = host(tensors.input)
     y, y_half = host(tensors.target)
-    options: dict[str, Any] = {"input_half": x_half, "target_half": y_half, "threads": get_num_threads()}
+    options: dict[str, Any] = {"threads": get_num_threads()}
+    if x_half is not None:
+        options["input_half"] = x_half
+    if y_half is not None:
+        options["target_half"] = y_half
     if tensors.mask is not None:
         options["mask"] = tensors.mask.numpy()
     if tensors.map is not None:
         options["map"] = tensors.map.numpy()
-    return x, y, options
+    return Arrays(x, y, options)
 
 
 def forward(
-    call: Call, tensors: Tensors, distributed: bool = False
+    call: Call, given: Arrays, distributed: bool = False
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[Any] | None]:
     """Return values, small numbers and large arrays for the gradient."""
-    x, y, options = _arrays(tensors)
     if not distributed:
-        return _native.loss_forward(call.name, call.params, x, y, **options)
-    sums = _native.loss_statistics(call.name, call.params, x, y, **options)
+        return _native.loss_forward(call.name, call.params, given.input, given.target, **given.options)
+    sums = _native.loss_statistics(call.name, call.params, given.input, given.target, **given.options)
     if group_exists():
         sums = reduced(torch.from_numpy(sums)).numpy()
     # A bad label anywhere is in the sums, and an error here, on every process.
-    values, saved = _native.loss_from_statistics(call.name, call.params, sums, channels=x.shape[1])
+    channels = given.input.shape[1]
+    values, saved = _native.loss_from_statistics(call.name, call.params, sums, channels=channels)
     check_group()
     return values, saved, None
 
 
 def backward(
     call: Call,
-    tensors: Tensors,
+    given: Arrays,
+    x: Tensor,
     saved: npt.NDArray[np.float64],
     kept: npt.NDArray[Any] | None,
     grad: npt.NDArray[np.float64],
 ) -> Tensor:
     """Return the gradient of the input, in its dtype and memory format."""
-    x, y, options = _arrays(tensors)
-    result = torch.empty_like(tensors.input, requires_grad=False)
-    _native.loss_backward(call.name, call.params, x, y, saved, grad, host(result)[0], kept=kept, **options)
+    result = torch.empty_like(x, requires_grad=False)
+    _native.loss_backward(
+        call.name,
+        call.params,
+        given.input,
+        given.target,
+        saved,
+        grad,
+        host(result)[0],
+        kept=kept,
+        **given.options,
+    )
     return result
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ._arguments import check_class_weight, check_coefficients, one_of
 from ._focal import FocalLoss
 from ._fused import Options, evaluate, warn_single_channel
-from ._module import Configured
+from ._module import Configured, cached_options
 from ._overlap import DiceLoss, GeneralizedDiceLoss
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class DiceCELoss(Configured):
         """Return the loss of logits (B, C, *spatial) and a target, over the voxels where `mask` is True."""
         warn_single_channel(self.activation, input)
         return evaluate(
-            self._kernel, self._all_settings(), self._options(), input, target, mask, point_weight=self.class_weight
+            self._kernel, self._all_settings(), cached_options(self), input, target, mask, point_weight=self.class_weight
         )
 
     def _all_settings(self) -> str:

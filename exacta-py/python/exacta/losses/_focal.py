@@ -14,7 +14,7 @@ from ._arguments import (
     one_of,
 )
 from ._fused import Options, evaluate, warn_single_channel
-from ._module import Configured
+from ._module import Configured, cached_options
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -49,7 +49,7 @@ class FocalLoss(Configured):
     backend : {"auto", "native", "torch"}, default "auto"
         As in `DiceLoss`.
     class_weight : sequence of float, (C,), or None, default None
-        Factors of each class, by the rule of the cross-entropy in `DiceCELoss`.
+        Factors of the classes beside alpha, one for each channel; the divisor stays the number of voxels, and channels.
 
     Returns
     -------
@@ -119,5 +119,5 @@ class FocalLoss(Configured):
         """Return the loss of logits (B, C, *spatial) and a target, over the voxels where `mask` is True."""
         warn_single_channel(self.activation, input)
         return evaluate(
-            "focal", self._settings, self._options(), input, target, mask, point_weight=self.class_weight
+            "focal", self._all_settings(), cached_options(self), input, target, mask, point_weight=self.class_weight
         )

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from exacta._errors import ExactaNotImplementedError
 
-from ._calls import Call, Tensors, as_tensor, backward, forward, made
+from ._calls import Call, Tensors, arrays, as_tensor, backward, forward, made
 from ._module import parameters
 from ._operators import loss_operator
 from ._prepare import check_input, check_labels, check_mask, check_target, check_weight_length, include
@@ -35,7 +36,7 @@ def serves(backend: str, tensors: Tensors, *, distributed: bool = False, without
         return False
     x, y = tensors.input, tensors.target
     if not without:
-        if x.device.type != "cpu":
+        if not x.is_cpu:
             without = f"no kernel yet for a tensor on {x.device}"
         elif y.requires_grad:
             without = "no gradient for target"
@@ -100,7 +101,7 @@ def compute(
     if tensors.input.requires_grad and torch.is_grad_enabled():
         result: Tensor = _Loss.apply(*tensors[:4], call, plain, distributed)
         return result
-    values, _, _ = forward(call, tensors, distributed)
+    values, _, _ = forward(call, arrays(tensors), distributed)
     return as_tensor(values, call, tensors.input)
 
 
@@ -116,21 +117,24 @@ class _Loss(torch.autograd.Function):
         plain: Callable[[Tensor], Tensor],
         distributed: bool,
     ) -> Tensor:
-        ctx.save_for_backward(x, target, mask, distances)
-        values, ctx.numbers, ctx.kept = forward(call, Tensors(x, target, mask, distances), distributed)
-        ctx.call, ctx.plain, ctx.distributed = call, plain, distributed
+        given = arrays(Tensors(x, target, mask, distances))
+        values, numbers, kept = forward(call, given, distributed)
+        # Saved so that autograd notices a change of either; the arrays are these tensors, not copies.
+        ctx.save_for_backward(x, target)
+        ctx.state = call, given, numbers, kept, plain, distributed
         return as_tensor(values, call, x)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        x, target, mask, distances = ctx.saved_tensors
+        x, _ = ctx.saved_tensors
+        call, given, numbers, kept, plain, distributed = ctx.state
         if torch.is_grad_enabled():
             # create_graph=True: the derivative itself must be differentiable.
-            (result,) = torch.autograd.grad(ctx.plain(x), x, grad, create_graph=True)
+            (result,) = torch.autograd.grad(plain(x), x, grad, create_graph=True)
         else:
-            incoming = grad.to(torch.float64).reshape(-1)
-            if ctx.distributed:
-                incoming = reduced(incoming)
-            tensors = Tensors(x, target, mask, distances)
-            result = backward(ctx.call, tensors, ctx.numbers, ctx.kept, incoming.numpy())
+            incoming = grad if grad.ndim else grad.unsqueeze(0)
+            if distributed:
+                incoming = reduced(incoming.to(torch.float64))
+            wide = np.array(incoming.tolist())
+            result = backward(call, given, x, numbers, kept, wide)
         return result, None, None, None, None, None, None

@@ -6,9 +6,10 @@ import functools
 import json
 from typing import Any, ClassVar
 
+import torch
 from torch import nn
 
-__all__ = ["Configured", "parameters"]
+__all__ = ["Configured", "cached_options", "parameters"]
 
 
 class Configured(nn.Module):
@@ -26,6 +27,20 @@ class Configured(nn.Module):
         if name in self._exported:
             found = {key: _plain(self.__dict__[key]) for key in self._exported if key in self.__dict__}
             self.__dict__["_settings"] = json.dumps(found)
+
+    def _all_settings(self) -> str:
+        return self._settings
+
+
+def cached_options(module: Any) -> Any:
+    """Return the options of a module, made again only when one has changed."""
+    if torch.compiler.is_compiling():
+        return module._options()
+    key = module._all_settings(), module.distributed, module.backend
+    kept = module.__dict__.get("_kept_options")
+    if kept is None or kept[0] != key:
+        kept = module.__dict__["_kept_options"] = key, module._options()
+    return kept[1]
 
 
 def _plain(value: Any) -> Any:

@@ -11,7 +11,7 @@ from exacta._errors import ExactaNotImplementedError, ExactaRuntimeError
 
 from exacta._threads import get_num_threads
 
-from ._calls import Tensors, as_tensor, backward, forward, host, made
+from ._calls import Tensors, arrays, as_tensor, backward, forward, host, made
 from ._module import parameters
 from ._prepare import compute_dtype
 
@@ -100,7 +100,7 @@ def _loss(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the value, and what its gradient needs."""
     call = made(name, parameters(settings), weight, list(spacing))
-    values, saved, kept = forward(call, Tensors(x, target, mask, map))
+    values, saved, kept = forward(call, arrays(Tensors(x, target, mask, map)))
     numbers = torch.zeros(_numbers_size(x), dtype=torch.float64)
     numbers[0] = len(saved)
     numbers[1 : 1 + len(saved)] = torch.from_numpy(saved)
@@ -144,7 +144,7 @@ def _loss_backward(
     saved = numbers[1 : 1 + int(numbers[0])].numpy()
     large = kept.reshape(-1).numpy() if kept.numel() else None
     incoming = grad.to(torch.float64).reshape(-1).numpy()
-    return backward(call, Tensors(x, target, mask, map), saved, large, incoming)
+    return backward(call, arrays(Tensors(x, target, mask, map)), x, saved, large, incoming)
 
 
 def _loss_backward_fake(grad: Tensor, numbers: Tensor, kept: Tensor, x: Tensor, *others: Any) -> Tensor:

@@ -18,7 +18,7 @@ from ._arguments import (
     one_of,
 )
 from ._fused import Options, evaluate, warn_single_channel
-from ._module import Configured
+from ._module import Configured, cached_options
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -78,9 +78,9 @@ class _OverlapLoss(Configured):
     def forward(self, input: Tensor, target: Tensor, *, mask: Tensor | None = None) -> Tensor:  # noqa: A002
         """Return the loss of logits (B, C, *spatial) and a target, over the voxels where `mask` is True."""
         warn_single_channel(self.activation, input)
-        return evaluate(
-            self._kernel, self._settings, self._options(), input, target, mask, overlap_weight=self.class_weight
-        )
+        weight = self.class_weight
+        options = cached_options(self)
+        return evaluate(self._kernel, self._all_settings(), options, input, target, mask, overlap_weight=weight)
 
 
 class DiceLoss(_OverlapLoss):
