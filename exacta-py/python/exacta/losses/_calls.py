@@ -108,17 +108,9 @@ def backward(
 ) -> Tensor:
     """Return the gradient of the input, in its dtype and memory format."""
     result = torch.empty_like(x, requires_grad=False)
-    _native.loss_backward(
-        call.name,
-        call.params,
-        given.input,
-        given.target,
-        saved,
-        grad,
-        host(result)[0],
-        kept=kept,
-        **given.options,
-    )
+    out = host(result)[0] if "input_half" in given.options else result.numpy()
+    options = given.options if kept is None else {**given.options, "kept": kept}
+    _native.loss_backward(call.name, call.params, given.input, given.target, saved, grad, out, **options)
     return result
 
 
@@ -126,4 +118,4 @@ def as_tensor(values: npt.NDArray[np.float64], call: Call, x: Tensor) -> Tensor:
     """Return values as a loss returns them."""
     if call.params.get("reduction") == "none":
         return torch.from_numpy(values).to(compute_dtype(x))
-    return torch.scalar_tensor(values[0], dtype=compute_dtype(x))
+    return torch.scalar_tensor(values.item(0), dtype=compute_dtype(x))

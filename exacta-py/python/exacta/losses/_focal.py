@@ -13,8 +13,8 @@ from ._arguments import (
     check_number,
     one_of,
 )
-from ._fused import Options, evaluate, warn_single_channel
-from ._module import Configured, cached_options
+from ._fused import Options, evaluate
+from ._module import Configured, current
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -79,7 +79,7 @@ class FocalLoss(Configured):
     """
 
     class_weight: Tensor | None
-    _exported = ("activation", "target_format", "gamma", "alpha", "ignore_index")
+    _exported = ("activation", "target_format", "gamma", "alpha", "ignore_index", "backend", "distributed")
 
     def __init__(
         self,
@@ -117,7 +117,4 @@ class FocalLoss(Configured):
 
     def forward(self, input: Tensor, target: Tensor, *, mask: Tensor | None = None) -> Tensor:  # noqa: A002
         """Return the loss of logits (B, C, *spatial) and a target, over the voxels where `mask` is True."""
-        warn_single_channel(self.activation, input)
-        return evaluate(
-            "focal", self._all_settings(), cached_options(self), input, target, mask, point_weight=self.class_weight
-        )
+        return evaluate("focal", current(self), input, target, mask, point_weight=self._buffers["class_weight"])

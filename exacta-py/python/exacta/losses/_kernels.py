@@ -90,6 +90,7 @@ def compute(
     tensors: Tensors,
     plain: Callable[[Tensor], Tensor],
     *,
+    params: dict[str, Any] | None = None,
     spacing: list[float] | None = None,
     distributed: bool = False,
 ) -> Tensor:
@@ -97,7 +98,7 @@ def compute(
     if torch.compiler.is_compiling():
         value: Tensor = loss_operator(*tensors, name, settings, spacing or [])[0]
         return value
-    call = made(name, parameters(settings), tensors.weight, spacing or [])
+    call = made(name, params or parameters(settings), tensors.weight, spacing or [])
     if tensors.input.requires_grad and torch.is_grad_enabled():
         result: Tensor = _Loss.apply(*tensors[:4], call, plain, distributed)
         return result
@@ -132,9 +133,8 @@ class _Loss(torch.autograd.Function):
             # create_graph=True: the derivative itself must be differentiable.
             (result,) = torch.autograd.grad(plain(x), x, grad, create_graph=True)
         else:
-            incoming = grad if grad.ndim else grad.unsqueeze(0)
             if distributed:
-                incoming = reduced(incoming.to(torch.float64))
-            wide = np.array(incoming.tolist())
-            result = backward(call, given, x, numbers, kept, wide)
+                grad = reduced(grad.to(torch.float64))
+            incoming = np.array(grad.tolist(), np.float64, ndmin=1)
+            result = backward(call, given, x, numbers, kept, incoming)
         return result, None, None, None, None, None, None

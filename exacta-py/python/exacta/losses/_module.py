@@ -9,7 +9,20 @@ from typing import Any, ClassVar
 import torch
 from torch import nn
 
-__all__ = ["Configured", "cached_options", "parameters"]
+__all__ = ["Configured", "current", "parameters"]
+
+
+_FOR_PYTHON = ("backend", "distributed")
+# Defaults that are the same in every kernel: what is not said is not parsed.
+_DEFAULTS = {
+    "activation": "softmax",
+    "target_format": "index",
+    "batch_dice": False,
+    "squared_pred": False,
+    "lambda_dice": 1.0,
+    "lambda_ce": 1.0,
+    "lambda_focal": 1.0,
+}
 
 
 class Configured(nn.Module):
@@ -29,18 +42,19 @@ class Configured(nn.Module):
             self.__dict__["_settings"] = json.dumps(found)
 
     def _all_settings(self) -> str:
-        return self._settings
+        settings: str = self.__dict__["_settings"]
+        return settings
 
 
-def cached_options(module: Any) -> Any:
-    """Return the options of a module, made again only when one has changed."""
+def current(module: Any) -> tuple[str, Any, dict[str, Any]]:
+    """Return settings, options and what the kernels take; made again only when an option has changed."""
+    settings: str = module._all_settings()
     if torch.compiler.is_compiling():
-        return module._options()
-    key = module._all_settings(), module.distributed, module.backend
-    kept = module.__dict__.get("_kept_options")
-    if kept is None or kept[0] != key:
-        kept = module.__dict__["_kept_options"] = key, module._options()
-    return kept[1]
+        return settings, module._options(), {}
+    kept: tuple[str, Any, dict[str, Any]] | None = module.__dict__.get("_kept")
+    if kept is None or kept[0] != settings:
+        kept = module.__dict__["_kept"] = settings, module._options(), parameters(settings)
+    return kept
 
 
 def _plain(value: Any) -> Any:
@@ -55,4 +69,5 @@ def parameters(settings: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for line in settings.splitlines():
         found.update(json.loads(line))
-    return {key: value for key, value in found.items() if value is not None}
+    kept = {key: value for key, value in found.items() if value is not None and key not in _FOR_PYTHON}
+    return {key: value for key, value in kept.items() if _DEFAULTS.get(key) != value}

@@ -17,8 +17,8 @@ from ._arguments import (
     check_smooth,
     one_of,
 )
-from ._fused import Options, evaluate, warn_single_channel
-from ._module import Configured, cached_options
+from ._fused import Options, evaluate
+from ._module import Configured, current
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,7 +30,10 @@ class _OverlapLoss(Configured):
     """Options, checks and the forward pass that all overlap losses share."""
 
     class_weight: Tensor | None
-    _shared = ("activation", "target_format", "include_background", "batch_dice", "smooth", "ignore_index")
+    _shared = (
+        *("activation", "target_format", "include_background", "batch_dice", "smooth", "ignore_index"),
+        *("backend", "distributed"),
+    )
     _exported = _shared
     _kernel = ""
 
@@ -77,10 +80,7 @@ class _OverlapLoss(Configured):
 
     def forward(self, input: Tensor, target: Tensor, *, mask: Tensor | None = None) -> Tensor:  # noqa: A002
         """Return the loss of logits (B, C, *spatial) and a target, over the voxels where `mask` is True."""
-        warn_single_channel(self.activation, input)
-        weight = self.class_weight
-        options = cached_options(self)
-        return evaluate(self._kernel, self._all_settings(), options, input, target, mask, overlap_weight=weight)
+        return evaluate(self._kernel, current(self), input, target, mask, overlap_weight=self._buffers["class_weight"])
 
 
 class DiceLoss(_OverlapLoss):
