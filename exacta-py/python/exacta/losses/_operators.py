@@ -68,7 +68,7 @@ maps = define("distance_maps(Tensor mask, float[] spacing, bool signed) -> Tenso
 
 # What the backward pass needs has a size that is known before anything is computed: small numbers are padded, large ones
 # are as many as there are voxels. Without either an operator could not stand in a compiled program.
-_PER_VOXEL = ("topk_ce", "dice_topk_ce")
+_BIT_A_VOXEL = ("topk_ce", "dice_topk_ce")
 _PER_CHANNEL = ("lovasz_softmax", "lovasz_hinge", "boundary", "hausdorff_dt", "soft_cldice")
 _OPTIONAL = "Tensor? mask, Tensor? map, Tensor? weight, str name, str settings, float[] spacing"
 
@@ -80,8 +80,8 @@ def _numbers_size(x: Tensor) -> int:
 def _kept(x: Tensor, name: str, settings: str) -> Tensor:
     """Return a tensor of the dtype and size of what is kept for each voxel."""
     cases, classes, voxels = x.shape[0], x.shape[1], x[0, 0].numel() if x.shape[0] else 0
-    if name in _PER_VOXEL:
-        return x.new_empty((cases, voxels), dtype=torch.uint8)
+    if name in _BIT_A_VOXEL:
+        return x.new_empty((cases, (voxels + 7) // 8), dtype=torch.uint8)
     if name not in _PER_CHANNEL:
         return x.new_empty((0, 0), dtype=torch.uint8)
     background = name == "lovasz_hinge" or parameters(settings).get("include_background", name == "lovasz_softmax")
