@@ -82,12 +82,16 @@ def brain() -> tuple[torch.Tensor, torch.Tensor]:
     labels = np.argmax(np.stack([255 - grey - white, grey, white]), axis=0)
     inside = image > 0
     image = np.where(inside, (image - image[inside].mean()) / image[inside].std(), -2)
-    box = tuple(slice(low, low + (high + 1 - low) // 4 * 4) for low, high in
-                ((axis.min(), axis.max()) for axis in np.nonzero(inside)))
+    box = tuple(
+        slice(low, low + (high + 1 - low) // 4 * 4)
+        for low, high in ((axis.min(), axis.max()) for axis in np.nonzero(inside))
+    )
     return torch.from_numpy(image[box].astype(np.float32)), torch.from_numpy(labels[box].astype(np.uint8))
 
 
-def patches(image: torch.Tensor, labels: torch.Tensor, size: int, count: int, draw: np.random.Generator):
+def patches(
+    image: torch.Tensor, labels: torch.Tensor, size: int, count: int, draw: np.random.Generator
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Draw patches around voxels of any label."""
     shape = np.array(image.shape)
     pairs = []
@@ -184,8 +188,15 @@ def draw_curve(losses: list[float], scores: list[tuple[int, np.ndarray]], path: 
     axes.set(xlabel="step", ylabel="loss (Dice + cross-entropy, two resolutions)", ylim=(0, None))
     right = axes.twinx()
     for c in (0, 1):
-        right.plot([s for s, _ in scores], [v[c] for _, v in scores], "o-", color=COLOURS[c + 1], lw=1.4, ms=4,
-                   label=f"Dice, {CLASSES[c + 1]}")
+        right.plot(
+            [s for s, _ in scores],
+            [v[c] for _, v in scores],
+            "o-",
+            color=COLOURS[c + 1],
+            lw=1.4,
+            ms=4,
+            label=f"Dice, {CLASSES[c + 1]}",
+        )
     right.set(ylim=(0, 1), ylabel="Dice of the half that was not trained on")
     right.legend(loc="center right", frameon=False)
     figure.tight_layout()

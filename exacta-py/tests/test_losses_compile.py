@@ -6,10 +6,9 @@ torch = pytest.importorskip("torch")
 
 from torch._dynamo.testing import CompileCounterWithBackend  # noqa: E402
 
-from losses_common import CASES, inputs, keywords, made, step  # noqa: E402
-
 from exacta import losses  # noqa: E402
 from exacta.losses import _module  # noqa: E402
+from losses_common import CASES, inputs, keywords, made, step  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -71,17 +70,17 @@ def call(name, **more):
     logits, labels = inputs(more.pop("dtype", torch.float32), shape)
     seen = []
 
-    class Stop(Exception):
+    class StopError(Exception):
         pass
 
     def record(*arguments):
         seen.append(arguments)
-        raise Stop
+        raise StopError
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("exacta.losses._kernels.loss_operator", record)
         patch.setattr(torch.compiler, "is_compiling", lambda: True)
-        with pytest.raises(Stop):
+        with pytest.raises(StopError):
             loss(logits, labels, **keywords(name), **more)
     return seen[0]
 

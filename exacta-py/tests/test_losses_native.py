@@ -1,16 +1,16 @@
-"""The kernels against the operators of PyTorch: values and gradients for every dtype, layout and way to leave voxels out."""
+"""The kernels against the operators of PyTorch: values and gradients of every dtype, layout and exclusion."""
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from losses_common import CASES, MATRIX, inputs, keywords, made, step  # noqa: E402
-
 import exacta  # noqa: E402
 from exacta import losses  # noqa: E402
+from losses_common import CASES, MATRIX, inputs, keywords, made, step  # noqa: E402
 
-# Both compute in the dtype of the logits and add in float64 or by halves; what remains is the rounding of exp and log, a
+# Both compute in the dtype of the logits and add in float64 or by halves; what remains is the rounding of exp and log,
+# a
 # few units in the last place of each voxel, and of half gradients one rounding.
 BOUNDS = {torch.float64: 1e-13, torch.float32: 2e-6, torch.float16: 1e-3, torch.bfloat16: 8e-3}
 
@@ -108,14 +108,12 @@ def test_one_hot(activation, dtype):
     if activation == "none":
         logits = torch.softmax(logits, 1)
     for name, (kind, _) in CASES.items():
-        if "one-hot" in str(kind.__doc__) and not (activation == "none" and "ce" in name or "focal" == name[:5]):
+        if "one-hot" in str(kind.__doc__) and not ((activation == "none" and "ce" in name) or name[:5] == "focal"):
             if activation == "none" and (issubclass(kind, (losses.DiceCELoss, losses.FocalLoss))):
                 continue
             options = {"activation": activation} if "sigmoid" not in name else {}
             value, gradient = step(made(name, target_format="one-hot", **options), logits, hot, **keywords(name))
-            wanted, slope = step(
-                made(name, "torch", target_format="one-hot", **options), logits, hot, **keywords(name)
-            )
+            wanted, slope = step(made(name, "torch", target_format="one-hot", **options), logits, hot, **keywords(name))
             torch.testing.assert_close(value, wanted, rtol=1e-13, atol=1e-13)
             torch.testing.assert_close(gradient, slope, rtol=1e-12, atol=1e-14)
 
@@ -123,7 +121,16 @@ def test_one_hot(activation, dtype):
 def test_soft_targets():
     logits, _ = inputs(shape=(2, 3, 6, 7))
     soft = torch.softmax(inputs(shape=(2, 3, 6, 7), seed=5)[0], 1)
-    for name in ("dice", "dice squared", "tversky", "focal tversky", "generalized", "focal", "focal sigmoid", "dice ce weighted"):
+    for name in (
+        "dice",
+        "dice squared",
+        "tversky",
+        "focal tversky",
+        "generalized",
+        "focal",
+        "focal sigmoid",
+        "dice ce weighted",
+    ):
         same(name, logits, soft, target_format="one-hot")
         same(name, logits, soft.float(), target_format="one-hot", mask=torch.rand(2, 6, 7) < 0.5)
         hidden = soft.clone()
@@ -133,7 +140,9 @@ def test_soft_targets():
         assert torch.isfinite(same(name, logits, hidden, target_format="one-hot", mask=mask)[0])
 
 
-@pytest.mark.parametrize("options", [{"reduction": "none"}, {"reduction": "sum"}, {"smooth": 0, "weighting_mode": "GDL"}])
+@pytest.mark.parametrize(
+    "options", [{"reduction": "none"}, {"reduction": "sum"}, {"smooth": 0, "weighting_mode": "GDL"}]
+)
 def test_wasserstein_reductions(options):
     logits, labels = inputs(shape=(3, 3, 6, 7))
     labels[1] = -1

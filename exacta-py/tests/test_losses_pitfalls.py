@@ -4,9 +4,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from losses_common import BACKENDS, step  # noqa: E402
-
 from exacta import losses  # noqa: E402
+from losses_common import BACKENDS, step  # noqa: E402
 
 pytestmark = pytest.mark.parametrize("backend", BACKENDS)
 
@@ -181,7 +180,5 @@ def test_p68_batch_is_the_mean_of_its_cases(backend):
     p = torch.tensor([[0.9, 0.2, 0.6], [0.3, 0.8, 0.1]], dtype=torch.float64)
     logits, labels = torch.stack([1 - p, p], 1).log(), torch.tensor([[1, 0, 1], [1, 1, 0]])
     for reduction, wanted in (("none", [0.1891892, 0.3125]), ("mean", 0.2508446), ("sum", 0.5016892)):
-        loss = losses.GeneralizedWassersteinDiceLoss(
-            [[0, 1], [1, 0]], smooth=0, reduction=reduction, backend=backend
-        )
+        loss = losses.GeneralizedWassersteinDiceLoss([[0, 1], [1, 0]], smooth=0, reduction=reduction, backend=backend)
         assert loss(logits, labels).tolist() == pytest.approx(wanted, abs=1e-7)

@@ -11,9 +11,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from losses_common import BACKENDS, CASES, MATRIX, inputs, keywords, made, step  # noqa: E402
-
 from exacta import losses  # noqa: E402
+from losses_common import BACKENDS, CASES, MATRIX, inputs, keywords, made, step  # noqa: E402
 
 SMOOTH = [name for name in CASES if name != "hausdorff"]
 
@@ -39,7 +38,15 @@ def test_gradient_of_a_soft_target():
     logits, _ = inputs(shape=(2, 3, 5))
     soft = torch.softmax(inputs(shape=(2, 3, 5), seed=1)[0], 1).requires_grad_()
     mask = torch.tensor([[True, True, False, True, True]] * 2)
-    for name in ("dice", "dice squared", "tversky", "focal tversky", "generalized", "dice ce weighted", "dice ce sigmoid"):
+    for name in (
+        "dice",
+        "dice squared",
+        "tversky",
+        "focal tversky",
+        "generalized",
+        "dice ce weighted",
+        "dice ce sigmoid",
+    ):
         loss = made(name, target_format="one-hot")
         assert torch.autograd.gradcheck(lambda g, loss=loss: loss(logits, g, mask=mask), soft)
     for options in ({}, {"activation": "sigmoid", "alpha": 0.3}):
@@ -200,8 +207,8 @@ def test_deep_supervision():
     masked = loss([logits, None, half], (labels, None, labels[:, :2]), masks=masks)
     expected = single(logits, labels, mask=masks[0]) + 0.5 * single(half, labels[:, :2])
     assert masked.item() == pytest.approx(expected.item())
+    shapes = losses.DeepSupervisionLoss(losses.SoftClDiceLoss(), [1.0])
     with pytest.raises(TypeError, match="mask"):
-        shapes = losses.DeepSupervisionLoss(losses.SoftClDiceLoss(), [1.0])
         shapes([logits.unsqueeze(3)], [labels.unsqueeze(2)], masks=[None])
 
 
@@ -253,7 +260,16 @@ def test_no_volume_is_kept(name):
 
 def test_signatures():
     """Names and defaults; what comes beyond the reference is by keyword too."""
-    shared = "activation target_format include_background batch_dice distributed smooth ignore_index backend".split()
+    shared = [
+        "activation",
+        "target_format",
+        "include_background",
+        "batch_dice",
+        "distributed",
+        "smooth",
+        "ignore_index",
+        "backend",
+    ]
     for name, own in (
         ("DiceLoss", ["squared_pred"]),
         ("TverskyLoss", ["alpha", "beta"]),

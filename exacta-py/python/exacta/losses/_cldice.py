@@ -145,7 +145,8 @@ def _dilate(x: Tensor) -> Tensor:
 class SoftClDiceLoss(Configured):
     r"""Soft clDice loss: agreement of each skeleton with the other mask.
 
-    ``1 - 2 tp ts / (tp + ts)``, averaged over cases and selected classes, with ``tp = (sum sp g + s) / (sum sp + s)`` and
+    ``1 - 2 tp ts / (tp + ts)``, averaged over cases and selected classes, with ``tp = (sum sp g + s) / (sum sp + s)``
+    and
     ``ts = (sum st p + s) / (sum st + s)``, where sp and st are the skeletons of p and g by `soft_skeletonize`.
 
     Parameters

@@ -40,7 +40,8 @@ class FocalLoss(Configured):
         The exponent, at least 0; 0 is cross-entropy.
     alpha : float, sequence of float (C,), or None, default None
         Balance, within [0, 1]. One number: with softmax the factor of all classes but the first, which has 1 - alpha;
-        with sigmoid that of positive voxels, negative ones having 1 - alpha. One for each class: with softmax the factor
+        with sigmoid that of positive voxels, negative ones having 1 - alpha. One for each class: with softmax the
+        factor
         of that class, with sigmoid the alpha of that channel.
     ignore_index : int or None, default None
         Label whose voxels are left out; for labels only.

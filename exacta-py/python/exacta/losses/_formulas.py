@@ -1,6 +1,7 @@
 """From small statistics to the value of a loss. Everything here is a tensor of a few numbers in float64.
 
-Overlap statistics have the shape (3, R, K): three sums, for R cases (1 where the batch counts as one case) and K selected
+Overlap statistics have the shape (3, R, K): three sums, for R cases (1 where the batch counts as one case) and K
+selected
 classes. Their meaning is `DICE`: sums of p g, p and g; squared: of p g, p^2 and g^2; Tversky: of p g, p (1 - g) and
 (1 - p) g.
 """

@@ -170,9 +170,7 @@ class BoundaryLoss(Configured):
             p = self._selected(sanitize(x.to(dtype), mask))
             return _mean(p * self._map(g, phi, lengths, signed=True), mask, invalid)
 
-        return run(
-            "boundary", self._settings, self.backend, Tensors(input, target, mask, phi), plain, spacing=lengths
-        )
+        return run("boundary", self._settings, self.backend, Tensors(input, target, mask, phi), plain, spacing=lengths)
 
     def _distances(
         self, x: Tensor, distance_map: Tensor | None, spacing: Any, *, both: bool
@@ -234,7 +232,8 @@ class HausdorffDTLoss(BoundaryLoss):
 
     Notes
     -----
-    Called like `BoundaryLoss`; `distance_map` is t, unsigned and without the power, and `spacing` is needed all the same.
+    Called like `BoundaryLoss`; `distance_map` is t, unsigned and without the power, and `spacing` is needed all the
+    same.
     `mask` limits the mean, never the maps. Equal to MONAI's ``HausdorffDTLoss`` at unit spacing.
 
     References

@@ -1,6 +1,7 @@
 """The way to the kernels: who may take it, and what autograd sees of it.
 
-A call is named by a kernel, its settings and its tensors. In eager mode a small `torch.autograd.Function` runs it; while
+A call is named by a kernel, its settings and its tensors. In eager mode a small `torch.autograd.Function` runs it;
+while
 compiling the operators of `_operators` stand in the program. Second derivatives go through the plain composition.
 """
 

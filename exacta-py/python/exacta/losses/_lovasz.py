@@ -34,7 +34,8 @@ __all__ = ["LovaszHingeLoss", "LovaszSoftmaxLoss"]
 class LovaszSoftmaxLoss(Configured):
     r"""Lovasz-softmax loss: the Lovasz extension of the Jaccard loss of each class.
 
-    With errors ``e = |f - p|`` of one class, f its voxels as 0 and 1, sorted by falling size (stably), the class has the
+    With errors ``e = |f - p|`` of one class, f its voxels as 0 and 1, sorted by falling size (stably), the class has
+    the
     loss ``sum e_k (J_k - J_(k-1))``, where J_k is the Jaccard loss if the first k voxels are wrong. Then the mean over
     classes. Jaccard losses are formed from integers in float64.
 
@@ -278,8 +279,8 @@ class LovaszHingeLoss(Configured):
         wanted = tuple(x.shape) if self.multilabel else (x.shape[0], *x.shape[2:])
         if tuple(target.shape) != wanted:
             raise ExactaValueError(
-                f"target must have shape {wanted} for input of shape {tuple(x.shape)} and multilabel={self.multilabel}; "
-                f"got {tuple(target.shape)}"
+                f"target must have shape {wanted} for input of shape {tuple(x.shape)} and multilabel={self.multilabel}"
+                f"; got {tuple(target.shape)}"
             )
         if target.is_complex():
             raise ExactaTypeError(f"target must be real; got {target.dtype}")

@@ -28,7 +28,8 @@ _DEFAULTS = {
 class Configured(nn.Module):
     """A module whose options are plain attributes that may be changed at any time.
 
-    The options of `_exported` are also kept as one string, which costs nothing to read, and which a compiled program can
+    The options of `_exported` are also kept as one string, which costs nothing to read, and which a compiled program
+    can
     hold as a constant.
     """
 

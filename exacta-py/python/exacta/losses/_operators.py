@@ -8,7 +8,6 @@ import torch
 
 from exacta import _native, edt
 from exacta._errors import ExactaNotImplementedError, ExactaRuntimeError
-
 from exacta._threads import get_num_threads
 
 from ._calls import Tensors, arrays, as_tensor, backward, forward, host, made
@@ -66,7 +65,8 @@ def _distance_maps_fake(mask: Tensor, spacing: list[float], signed: bool) -> Ten
 maps = define("distance_maps(Tensor mask, float[] spacing, bool signed) -> Tensor", _distance_maps, _distance_maps_fake)
 
 
-# What the backward pass needs has a size that is known before anything is computed: small numbers are padded, large ones
+# What the backward pass needs has a size that is known before anything is computed: small numbers are padded, large
+# ones
 # are as many as there are voxels. Without either an operator could not stand in a compiled program.
 _BIT_A_VOXEL = ("topk_ce", "dice_topk_ce")
 _PER_CHANNEL = ("lovasz_softmax", "lovasz_hinge", "boundary", "hausdorff_dt", "soft_cldice")
@@ -74,7 +74,8 @@ _OPTIONAL = "Tensor? mask, Tensor? map, Tensor? weight, str name, str settings, 
 
 
 def _numbers_size(x: Tensor) -> int:
-    return 16 + (x.shape[0] + 1) * (4 * x.shape[1] + 8)
+    size: int = 16 + (x.shape[0] + 1) * (4 * x.shape[1] + 8)
+    return size
 
 
 def _kept(x: Tensor, name: str, settings: str) -> Tensor:
@@ -151,9 +152,7 @@ def _loss_backward_fake(grad: Tensor, numbers: Tensor, kept: Tensor, x: Tensor, 
     return torch.empty_like(x, requires_grad=False)
 
 
-loss_operator = define(
-    f"loss(Tensor input, Tensor target, {_OPTIONAL}) -> (Tensor, Tensor, Tensor)", _loss, _loss_fake
-)
+loss_operator = define(f"loss(Tensor input, Tensor target, {_OPTIONAL}) -> (Tensor, Tensor, Tensor)", _loss, _loss_fake)
 _backward_operator = define(
     f"loss_backward(Tensor grad, Tensor numbers, Tensor kept, Tensor input, Tensor target, {_OPTIONAL}) -> Tensor",
     _loss_backward,

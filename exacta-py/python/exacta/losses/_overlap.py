@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from exacta._errors import ExactaValueError
 
@@ -34,7 +34,7 @@ class _OverlapLoss(Configured):
         *("activation", "target_format", "include_background", "batch_dice", "smooth", "ignore_index"),
         *("backend", "distributed"),
     )
-    _exported = _shared
+    _exported: ClassVar[tuple[str, ...]] = _shared
     _kernel = ""
 
     def __init__(
@@ -219,7 +219,7 @@ class TverskyLoss(_OverlapLoss):
     0.130435
     """
 
-    _exported = (*_OverlapLoss._shared, "alpha", "beta")
+    _exported: ClassVar[tuple[str, ...]] = (*_OverlapLoss._shared, "alpha", "beta")
     _kernel = "tversky"
 
     def __init__(
@@ -337,7 +337,8 @@ class FocalTverskyLoss(TverskyLoss):
 class GeneralizedDiceLoss(_OverlapLoss):
     r"""Generalized Dice loss: one ratio for all classes of a case, each weighed by its volume.
 
-    ``1 - (2 sum w_c I_c + s) / (sum w_c (P_c + T_c) + s)`` over the selected classes, averaged over cases, with the sums
+    ``1 - (2 sum w_c I_c + s) / (sum w_c (P_c + T_c) + s)`` over the selected classes, averaged over cases, with the
+    sums
     of `DiceLoss` and ``w = 1 / T^2``, ``1 / T`` or 1. A class that is absent from the target gets the largest weight of
     the present ones.
 

@@ -14,7 +14,15 @@ from ._prepare import as_soft, bad_label, check_labels, check_target, compute_dt
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["check_axes", "check_binary", "check_map", "check_map_values", "check_shape_target", "check_spacing", "target_channels"]
+__all__ = [
+    "check_axes",
+    "check_binary",
+    "check_map",
+    "check_map_values",
+    "check_shape_target",
+    "check_spacing",
+    "target_channels",
+]
 
 
 def check_axes(x: Any, name: str = "input") -> None:
@@ -72,10 +80,9 @@ def check_spacing(value: Any, batch: int, axes: int) -> list[float]:
         raise ExactaValueError("spacing must be given for distances: one length for each spatial axis; got None")
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         value = (value,) * axes
-    if type(value) is tuple and len(value) == axes and all(type(v) is float for v in value):
-        # The usual case, which compiled programs can follow.
-        if all(_SPACING_MIN <= v <= _SPACING_MAX for v in value):
-            return list(value)
+    plain = type(value) is tuple and len(value) == axes and all(type(v) is float for v in value)
+    if plain and all(_SPACING_MIN <= v <= _SPACING_MAX for v in value):
+        return list(value)  # the usual case, which compiled programs can follow
     array = _numbers("spacing", value)
     if array.shape not in ((), (axes,), (batch, axes)):
         raise ExactaValueError(

@@ -26,7 +26,8 @@ class GeneralizedWassersteinDiceLoss(Configured):
     r"""Dice loss whose errors cost what a matrix says for each pair of classes.
 
     With ``d_i = sum_c p_ci M[y_i, c]`` of voxel i, M the matrix over its maximum, ``1 - (2 T + s) / (2 T + R + s)`` for
-    each case, where ``T = sum w (1 - d)``, ``R = sum e d``. In mode "default" w is 1 outside of class 0, else 0, and e is
+    each case, where ``T = sum w (1 - d)``, ``R = sum e d``. In mode "default" w is 1 outside of class 0, else 0, and e
+    is
     1; in mode "GDL" both are ``1 / (n_y + 1)``, n_y the number of voxels of that label in the case.
 
     Parameters
@@ -175,7 +176,7 @@ def _check_matrix(value: Any, mode: str) -> Tensor:
         raise ExactaValueError("dist_matrix must have an entry above 0; got zeros only")
     if mode == "default" and not bool((matrix[0, 1:] == top).all()):
         raise ExactaValueError(
-            f"dist_matrix[0, 1:] must be the maximum {top.item():g} in mode 'default', as class 0 is the background; got "
-            f"{shown(matrix[0, 1:].tolist())}; use weighting_mode='GDL' where no class is"
+            f"dist_matrix[0, 1:] must be the maximum {top.item():g} in mode 'default', as class 0 is the background; "
+            f"got {shown(matrix[0, 1:].tolist())}; use weighting_mode='GDL' where no class is"
         )
     return matrix / top
