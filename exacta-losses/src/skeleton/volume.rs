@@ -54,6 +54,13 @@ impl<F: Real> Volume<F> {
         Self { shape, values: vec![F::ZERO; shape.slices * shape.slice()] }
     }
 
+    /// The voxels in raster order.
+    pub(crate) fn read(&self, out: &mut [F]) {
+        for (row, out) in out.chunks_exact_mut(self.shape.columns).enumerate() {
+            out.copy_from_slice(self.row(row));
+        }
+    }
+
     /// Writes voxels in raster order from `start` on.
     pub(crate) fn write(&mut self, start: usize, values: &[F]) {
         let Shape { columns, .. } = self.shape;
@@ -83,6 +90,33 @@ impl<F: Real> Volume<F> {
     /// The slices of a range.
     pub(crate) fn slices(&self, range: Range<usize>) -> &[F] {
         &self.values[range.start * self.shape.slice()..range.end * self.shape.slice()]
+    }
+
+    /// A row with what lies beside it, if the image has it.
+    #[inline(always)]
+    pub(crate) fn padded(&self, slice: Option<usize>, row: Option<usize>) -> Option<&[F]> {
+        let pitch = self.shape.pitch();
+        let (slice, row) = (slice.filter(|&z| z < self.shape.slices)?, row.filter(|&y| y < self.shape.rows)?);
+        Some(&self.values[(slice * self.shape.rows + row) * pitch..][..pitch])
+    }
+}
+
+/// Volumes that are used again.
+#[derive(Debug)]
+pub(crate) struct Pool<F>(Vec<Volume<F>>);
+
+impl<F: Real> Pool<F> {
+    pub(crate) const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// A volume of a shape, all of them the same, that holds anything.
+    pub(crate) fn take(&mut self, shape: Shape) -> Volume<F> {
+        self.0.pop().unwrap_or_else(|| Volume::new(shape))
+    }
+
+    pub(crate) fn give(&mut self, volumes: impl IntoIterator<Item = Volume<F>>) {
+        self.0.extend(volumes);
     }
 }
 
