@@ -1,10 +1,12 @@
 //! The gradient of the skeleton: from the last iteration to the first, through updates, openings and erosions.
 
 use exacta_core::Level;
+use fearless_simd::{Select, Simd, SimdBase, SimdFloat};
 
-use super::forward::{Steps, relu};
-use super::routes::{Line, gather, least};
-use super::volume::{BLOCK, Pool, Shape, Volume, block, largest, widen};
+use super::forward::Steps;
+use super::routes::{Line, gather, least, load};
+use super::volume::{Pool, Shape, Volume, widen};
+use crate::number::Number;
 use crate::real::Real;
 
 /// Adds to `gradient` (raster order) what flows into `volume` from `skeleton`, the gradient of its skeleton, which is used up.
@@ -14,7 +16,7 @@ use crate::real::Real;
 ///
 /// Each iteration reads the volume, its erosion and the skeleton before, and passes over the image four times. Memory: six
 /// volumes beside the steps.
-pub(crate) fn backward<F: Real>(
+pub(crate) fn backward<F: Real + Number>(
     level: Level,
     volume: &Volume<F>,
     steps: &Steps<F>,
@@ -31,6 +33,8 @@ pub(crate) fn backward<F: Real>(
         routes: pool.take(shape),
         flow: pool.take(shape),
         lines: [Line::new(shape.columns), Line::new(shape.columns)],
+        far: [F::INFINITY, F::NEG_INFINITY, F::ZERO].map(|value| vec![value; shape.pitch()]),
+        nothing: vec![F::ZERO; shape.slice()],
         shape,
     };
     work.flow.values.fill(F::ZERO);
@@ -62,13 +66,17 @@ struct Work<F> {
     /// Gradient of the volume: of that after the erosion before a step, of that before it afterwards.
     flow: Volume<F>,
     lines: [Line<F>; 2],
+    /// Rows that stand for those outside: of the least, of the largest, of gradients.
+    far: [Vec<F>; 3],
+    /// The skeleton before the first iteration.
+    nothing: Vec<F>,
 }
 
-impl<F: Real> Work<F> {
+impl<F: Real + Number> Work<F> {
     #[inline(always)]
-    fn step<S: Copy>(
+    fn step<S: Simd>(
         &mut self,
-        _: S,
+        simd: S,
         current: &Volume<F>,
         eroded: &Volume<F>,
         before: Option<&Volume<F>>,
@@ -80,46 +88,49 @@ impl<F: Real> Work<F> {
             let (along, across) = (&mut self.along.values[part.clone()], &mut self.across.values[part.clone()]);
             widen::<F, false>(self.shape, &eroded.values[part], along, across);
         }
-        self.update(current, before, skeleton);
+        self.update(simd, current, before, skeleton);
         for z in 0..self.shape.slices {
-            self.dilation(eroded, z);
+            self.dilation(simd, eroded, z);
             for y in 0..self.shape.rows {
                 let at = (z * self.shape.rows + y) * self.shape.pitch();
                 let out = &mut self.routes.values[at..at + self.shape.pitch()];
-                least(current, z, y, &mut self.lines[0], out);
+                least(simd, current, [z, y], &self.far[0], &mut self.lines[0], out);
             }
         }
         for z in 0..self.shape.slices {
             for y in 0..self.shape.rows {
-                self.erosion(z, y);
+                self.erosion(simd, z, y);
             }
         }
     }
 
     /// Gradient of what was removed, from that of the skeleton, which becomes that of the skeleton before.
     #[inline(always)]
-    fn update(&mut self, current: &Volume<F>, before: Option<&Volume<F>>, skeleton: &mut Volume<F>) {
+    fn update<S: Simd>(&mut self, simd: S, current: &Volume<F>, before: Option<&Volume<F>>, skeleton: &mut Volume<F>) {
         let shape = self.shape;
         for z in 0..shape.slices {
-            let [behind, ahead] = [z.saturating_sub(1), (z + 1).min(shape.slices - 1)];
-            let [behind, here, ahead] = [behind, z, ahead].map(|z| self.across.slices(z..z + 1));
-            let start = z * shape.slice();
+            let slice = |z: usize| self.across.slices(z..z + 1);
+            let (behind, here, ahead) = (slice(z.saturating_sub(1)), slice(z), slice((z + 1).min(shape.slices - 1)));
+            let values = current.slices(z..z + 1);
+            let kept = match before {
+                Some(before) => before.slices(z..z + 1),
+                None => &self.nothing[..],
+            };
+            let part = z * shape.slice()..(z + 1) * shape.slice();
+            let (flow, out) = (&mut skeleton.values[part.clone()], &mut self.opened.values[part]);
+            let (zero, one) = (F::Wide::<S>::splat(simd, F::default()), F::Wide::<S>::splat(simd, F::ONE));
             for y in 0..shape.rows {
-                for x in (0..shape.pitch() - 2).step_by(BLOCK) {
+                for x in (0..shape.pitch() - 2).step_by(F::LANES) {
                     let at = y * shape.pitch() + x + 1;
-                    let [behind, here, ahead] = [behind, here, ahead].map(|across| block(across, at));
-                    let values = block(&current.values, start + at);
-                    let kept = before.map_or([F::ZERO; BLOCK], |before| *block(&before.values, start + at));
-                    let part = start + at..start + at + BLOCK;
-                    let flow: &mut [F; BLOCK] = (&mut skeleton.values[part.clone()]).try_into().expect("a block");
-                    let out: &mut [F; BLOCK] = (&mut self.opened.values[part]).try_into().expect("a block");
-                    for i in 0..BLOCK {
-                        let delta = relu(values[i] - largest::<F, false>(behind[i], here[i], ahead[i]));
-                        let more = (delta - kept[i] * delta > F::ZERO) & (delta > F::ZERO);
-                        let incoming = flow[i];
-                        out[i] = if more { incoming * (F::ONE - kept[i]) } else { F::ZERO };
-                        flow[i] = if more { incoming * (F::ONE - delta) } else { incoming };
-                    }
+                    let opening = load(simd, behind, at).max(load(simd, here, at)).max(load(simd, ahead, at));
+                    let delta = load(simd, values, at) - opening;
+                    let (kept, incoming) = (load(simd, kept, at), load(simd, flow, at));
+                    let more = |yes: F::Wide<S>, no: F::Wide<S>| {
+                        let kept = (delta - kept * delta).simd_gt(zero).select(yes, no);
+                        delta.simd_gt(zero).select(kept, no)
+                    };
+                    more(incoming * (one - kept), zero).store_slice(&mut out[at..at + F::LANES]);
+                    more(incoming * (one - delta), incoming).store_slice(&mut flow[at..at + F::LANES]);
                 }
             }
         }
@@ -127,35 +138,35 @@ impl<F: Real> Work<F> {
 
     /// Gradient of a slice of the erosion: what flowed into it, less what its dilation hands back.
     #[inline(always)]
-    fn dilation(&mut self, eroded: &Volume<F>, z: usize) {
+    fn dilation<S: Simd>(&mut self, simd: S, eroded: &Volume<F>, z: usize) {
         let shape = self.shape;
-        let (low, none) = ([F::NEG_INFINITY; BLOCK], [F::ZERO; BLOCK]);
-        let blocks = || (0..shape.pitch() - 2).step_by(BLOCK);
+        let [_, low, none] = &self.far;
+        let blocks = || (0..shape.pitch() - 2).step_by(F::LANES);
         let at = |y: usize| (z * shape.rows + y) * shape.pitch();
-        // Along axis 0, into the flow's place for now: the slice of `eroded` is the result of each axis in turn.
+        // A place before the first is far beyond the last. Along axis 0; the slice of `eroded` is that of the result.
         for y in 0..shape.rows {
-            let value = |by: usize| self.across.padded((z + by).checked_sub(2), Some(y));
-            let handed = |by: usize| self.opened.padded((z + by).checked_sub(1), Some(y));
-            let (values, handed) =
-                ([value(0), value(1), value(2), value(3), value(4)], [handed(0), handed(1), handed(2)]);
+            let value = |by: usize| self.across.padded((z + by).wrapping_sub(2), y, low);
+            let handed = |by: usize| self.opened.padded((z + by).wrapping_sub(1), y, none);
+            let values = [value(0), value(1), value(2), value(3), value(4)];
+            let handed = [handed(0), handed(1), handed(2)];
+            let out = &mut self.eroded.values[at(y)..at(y) + shape.pitch()];
             for x in blocks() {
-                let values = values.map(|row| row.map_or(&low, |row| block(row, x + 1)));
-                let handed = handed.map(|row| row.map_or(&none, |row| block(row, x + 1)));
-                let out = &mut self.eroded.values[at(y) + x + 1..][..BLOCK];
-                gather(values, handed, out.try_into().expect("a block"));
+                let found =
+                    gather::<S, F>(simd, five::<S, F>(simd, &values, x + 1), three::<S, F>(simd, &handed, x + 1));
+                found.store_slice(&mut out[x + 1..x + 1 + F::LANES]);
             }
         }
         // Along axis 1, into the slice of `routes`, which is written later.
         for y in 0..shape.rows {
-            let value = |by: usize| self.along.padded(Some(z), (y + by).checked_sub(2));
-            let handed = |by: usize| self.eroded.padded(Some(z), (y + by).checked_sub(1));
-            let (values, handed) =
-                ([value(0), value(1), value(2), value(3), value(4)], [handed(0), handed(1), handed(2)]);
+            let value = |by: usize| self.along.padded(z, (y + by).wrapping_sub(2), low);
+            let handed = |by: usize| self.eroded.padded(z, (y + by).wrapping_sub(1), none);
+            let values = [value(0), value(1), value(2), value(3), value(4)];
+            let handed = [handed(0), handed(1), handed(2)];
+            let out = &mut self.routes.values[at(y)..at(y) + shape.pitch()];
             for x in blocks() {
-                let values = values.map(|row| row.map_or(&low, |row| block(row, x + 1)));
-                let handed = handed.map(|row| row.map_or(&none, |row| block(row, x + 1)));
-                let out = &mut self.routes.values[at(y) + x + 1..][..BLOCK];
-                gather(values, handed, out.try_into().expect("a block"));
+                let found =
+                    gather::<S, F>(simd, five::<S, F>(simd, &values, x + 1), three::<S, F>(simd, &handed, x + 1));
+                found.store_slice(&mut out[x + 1..x + 1 + F::LANES]);
             }
         }
         // Along axis 2, and together with what flowed in.
@@ -165,52 +176,57 @@ impl<F: Real> Work<F> {
             values.set(&eroded.values[row(eroded)], F::NEG_INFINITY);
             handed.set(&self.routes.values[row(&self.routes)], F::ZERO);
             for x in blocks() {
-                let mut back = [F::ZERO; BLOCK];
-                let around = [0, 1, 2, 3, 4].map(|by| values.at(x, by));
-                gather(around, [1, 2, 3].map(|by| handed.at(x, by)), &mut back);
-                let place = at(y) + x + 1..at(y) + x + 1 + BLOCK;
-                let flow = block(&self.flow.values, place.start);
-                let out: &mut [F; BLOCK] = (&mut self.eroded.values[place]).try_into().expect("a block");
-                for i in 0..BLOCK {
-                    out[i] = flow[i] - back[i];
-                }
+                let v = |by: usize| values.at(simd, x, by);
+                let h = |by: usize| handed.at(simd, x, by);
+                let back = gather::<S, F>(simd, [v(0), v(1), v(2), v(3), v(4)], [h(1), h(2), h(3)]);
+                let place = at(y) + x + 1;
+                let found = load::<S, F>(simd, &self.flow.values, place) - back;
+                found.store_slice(&mut self.eroded.values[place..place + F::LANES]);
             }
         }
     }
 
     /// Gradient of a row of the volume: what the erosion hands back, and what was removed.
     #[inline(always)]
-    fn erosion(&mut self, z: usize, y: usize) {
+    fn erosion<S: Simd>(&mut self, simd: S, z: usize, y: usize) {
         let shape = self.shape;
         let start = (z * shape.rows + y) * shape.pitch();
         let row = start + 1..start + 1 + shape.columns;
         let [routes, handed] = &mut self.lines;
         routes.set(&self.routes.values[row.clone()], F::ZERO);
         handed.set(&self.eroded.values[row], F::ZERO);
-        // Who is a neighbour before of the one after it, and so on: route 0 leads from the slice after.
-        let near =
-            [(Some(z + 1), Some(y)), (Some(z), Some(y + 1)), (Some(z), y.checked_sub(1)), (z.checked_sub(1), Some(y))]
-                .map(|(z, y)| self.routes.padded(z, y).zip(self.eroded.padded(z, y)));
-        let none = [F::ZERO; BLOCK];
-        let code = |n: usize| (0..n).fold(F::ZERO, |sum, _| sum + F::ONE);
-        let codes = [code(0), code(1), code(5), code(6)];
-        let (from_after, from_here, from_before) = (code(2), code(3), code(4));
-        for x in (0..shape.pitch() - 2).step_by(BLOCK) {
-            let near = near.map(|near| {
-                near.map_or((&none, &none), |(routes, handed)| (block(routes, x + 1), block(handed, x + 1)))
-            });
-            let [before, here, after] = [1, 2, 3].map(|by| (routes.at(x, by), handed.at(x, by)));
-            let opened = block(&self.opened.values, start + x + 1);
-            let out = &mut self.flow.values[start + x + 1..][..BLOCK];
-            for i in 0..BLOCK {
-                let only = |(routes, handed): (&[F; BLOCK], &[F; BLOCK]), code: F| {
-                    if routes[i] == code { handed[i] } else { F::ZERO }
-                };
-                let through = (only(near[0], codes[0]) + only(near[3], codes[3]))
-                    + (only(near[1], codes[1]) + only(near[2], codes[2]));
-                let along = only(after, from_after) + only(here, from_here) + only(before, from_before);
-                out[i] = opened[i] + (through + along);
+        // The slice after has this row before it: its route 0 leads here, and so on. Outside nothing is handed.
+        let none = &self.far[2];
+        let rows = |z: usize, y: usize| (self.routes.padded(z, y, none), self.eroded.padded(z, y, none));
+        let (ahead, down) = (rows(z + 1, y), rows(z, y + 1));
+        let (up, behind) = (rows(z, y.wrapping_sub(1)), rows(z.wrapping_sub(1), y));
+        let opened = &self.opened.values[start..start + shape.pitch()];
+        let out = &mut self.flow.values[start..start + shape.pitch()];
+        let zero = F::Wide::<S>::splat(simd, F::default());
+        for x in (0..shape.pitch() - 2).step_by(F::LANES) {
+            let there = |(routes, handed): (&[F], &[F])| (load(simd, routes, x + 1), load(simd, handed, x + 1));
+            let here = |by: usize| (routes.at(simd, x, by), handed.at(simd, x, by));
+            let mut sum = load::<S, F>(simd, opened, x + 1);
+            let mut code = F::default();
+            for (route, handed) in [there(ahead), there(down), here(3), here(2), here(1), there(up), there(behind)] {
+                sum += route.simd_eq(F::Wide::<S>::splat(simd, code)).select(handed, zero);
+                code = code + F::ONE;
             }
+            sum.store_slice(&mut out[x + 1..x + 1 + F::LANES]);
         }
     }
+}
+
+/// Vectors of five rows.
+#[inline(always)]
+fn five<S: Simd, F: Number>(simd: S, rows: &[&[F]; 5], at: usize) -> [F::Wide<S>; 5] {
+    let row = |i: usize| load(simd, rows[i], at);
+    [row(0), row(1), row(2), row(3), row(4)]
+}
+
+/// Vectors of three rows.
+#[inline(always)]
+fn three<S: Simd, F: Number>(simd: S, rows: &[&[F]; 3], at: usize) -> [F::Wide<S>; 3] {
+    let row = |i: usize| load(simd, rows[i], at);
+    [row(0), row(1), row(2)]
 }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use exacta_core::Level;
 use exacta_core::parallel::Threads;
 
-use super::volume::{BLOCK, Pool, Shape, Volume, block, erode, largest, widen};
+use super::volume::{BLOCK, Pool, Shape, Volume, block, block_mut, erode, largest, widen};
 use crate::real::Real;
 
 /// What the gradient of a skeleton needs of each iteration, the first of which is the start.
@@ -85,13 +85,15 @@ struct Sweep<F> {
     eroded: [Vec<F>; 3],
     along: Vec<F>,
     across: [Vec<F>; 3],
+    /// The skeleton before the first iteration.
+    nothing: Vec<F>,
 }
 
 impl<F: Real> Sweep<F> {
     fn new(shape: Shape) -> Self {
         let slice = || vec![F::ZERO; shape.slice()];
         let three = || [(); 3].map(|()| slice());
-        Self { shape, eroded: three(), along: slice(), across: three() }
+        Self { shape, eroded: three(), along: slice(), across: three(), nothing: slice() }
     }
 
     /// Erodes the slices of a slab, from `first` on, and updates their skeleton. Returns whether erosion changed any voxel.
@@ -134,18 +136,22 @@ impl<F: Real> Sweep<F> {
         let [behind, ahead] = [z.saturating_sub(1), (z + 1).min(shape.slices - 1)];
         let [behind, here, ahead] = [behind, z, ahead].map(|z| &self.across[z % 3][..]);
         let values = current.slices(z..z + 1);
-        let before = before.map(|before| before.slices(z..z + 1));
+        let before = match before {
+            Some(before) => before.slices(z..z + 1),
+            None => &self.nothing[..],
+        };
         for y in 0..shape.rows {
             for x in (0..shape.pitch() - 2).step_by(BLOCK) {
                 let at = y * shape.pitch() + x + 1;
                 let (behind, here, ahead) = (block(behind, at), block(here, at), block(ahead, at));
                 let values = block(values, at);
-                let before = before.map_or([F::ZERO; BLOCK], |before| *block(before, at));
-                let out: &mut [F; BLOCK] = (&mut out[at..at + BLOCK]).try_into().expect("a block");
+                let before = block(before, at);
+                let mut found = [F::ZERO; BLOCK];
                 for i in 0..BLOCK {
                     let delta = relu(values[i] - largest::<F, NAN>(behind[i], here[i], ahead[i]));
-                    out[i] = before[i] + relu(delta - before[i] * delta);
+                    found[i] = before[i] + relu(delta - before[i] * delta);
                 }
+                *block_mut(out, at) = found;
             }
         }
     }
@@ -153,6 +159,6 @@ impl<F: Real> Sweep<F> {
 
 /// The value, or 0 if it is negative; NaN stays NaN.
 #[inline(always)]
-pub(crate) fn relu<F: Real>(value: F) -> F {
+fn relu<F: Real>(value: F) -> F {
     if value <= F::ZERO { F::ZERO } else { value }
 }

@@ -4,52 +4,66 @@
 //! first in raster order is the route: a dilation is taken axis by axis, last axis first, and the first of equal values at each axis,
 //! from the first axis on, is the first in raster order of all.
 
-use super::volume::{BLOCK, Volume, block};
+use fearless_simd::{Select, Simd, SimdBase};
+
+use super::volume::{BLOCK, Volume};
+use crate::number::Number;
 use crate::real::Real;
+
+/// Elements of a row from `at` on, as a vector.
+#[inline(always)]
+pub(crate) fn load<S: Simd, F: Number>(simd: S, row: &[F], at: usize) -> F::Wide<S> {
+    F::Wide::<S>::from_slice(simd, &row[at..at + F::LANES])
+}
 
 /// What three in a line hand to the middle one. `values` are the five around it, `handed` the gradients of the three: the middle is the
 /// first of the largest of the one before, of its own, and of the one after.
 #[inline(always)]
-pub(crate) fn gather<F: Real>(values: [&[F; BLOCK]; 5], handed: [&[F; BLOCK]; 3], out: &mut [F; BLOCK]) {
+pub(crate) fn gather<S: Simd, F: Number>(simd: S, values: [F::Wide<S>; 5], handed: [F::Wide<S>; 3]) -> F::Wide<S> {
     let [two_before, before, here, after, two_after] = values;
-    for i in 0..BLOCK {
-        let value = here[i];
-        let to_before = (value > two_before[i]) & (value > before[i]);
-        let to_here = (value > before[i]) & (value >= after[i]);
-        let to_after = (value >= after[i]) & (value >= two_after[i]);
-        let only = |is: bool, handed: F| if is { handed } else { F::ZERO };
-        out[i] = only(to_before, handed[0][i]) + only(to_here, handed[1][i]) + only(to_after, handed[2][i]);
-    }
+    let zero = F::Wide::<S>::splat(simd, F::default());
+    let (over_before, not_under_after) = (here.simd_gt(before), here.simd_ge(after));
+    let from_before = over_before.select(here.simd_gt(two_before).select(handed[0], zero), zero);
+    let own = over_before.select(not_under_after.select(handed[1], zero), zero);
+    let from_after = not_under_after.select(here.simd_ge(two_after).select(handed[2], zero), zero);
+    from_before + own + from_after
 }
 
 /// The routes of an erosion, for a row: 0 to 6 for the neighbour before along axis 0, 1 and 2, the voxel itself, and those
-/// after along axis 2, 1 and 0.
+/// after along axis 2, 1 and 0. `far` is a row of infinities.
 #[inline(always)]
-pub(crate) fn least<F: Real>(volume: &Volume<F>, z: usize, y: usize, line: &mut Line<F>, out: &mut [F]) {
-    let row = |slice: Option<usize>, row: Option<usize>| volume.padded(slice, row);
-    let here = row(Some(z), Some(y)).expect("of the image");
-    line.set(&here[1..=volume.shape.columns], F::INFINITY);
-    let near = [
-        row(z.checked_sub(1), Some(y)),
-        row(Some(z), y.checked_sub(1)),
-        row(Some(z), Some(y + 1)),
-        row(Some(z + 1), Some(y)),
-    ];
-    let none = [F::INFINITY; BLOCK];
-    for x in (0..volume.shape.pitch() - 2).step_by(BLOCK) {
-        let [behind, up, down, ahead] = near.map(|near| near.map_or(&none, |near| block(near, x + 1)));
-        let rest = [up, line.at(x, 1), line.at(x, 2), line.at(x, 3), down, ahead];
-        let out: &mut [F; BLOCK] = (&mut out[x + 1..x + 1 + BLOCK]).try_into().expect("a block");
-        for i in 0..BLOCK {
-            let (mut best, mut route, mut code) = (behind[i], F::ZERO, F::ZERO);
-            for other in rest {
-                code = code + F::ONE;
-                let less = other[i] < best;
-                best = if less { other[i] } else { best };
-                route = if less { code } else { route };
-            }
-            out[i] = route;
+pub(crate) fn least<S: Simd, F: Real + Number>(
+    simd: S,
+    volume: &Volume<F>,
+    [z, y]: [usize; 2],
+    far: &[F],
+    line: &mut Line<F>,
+    out: &mut [F],
+) {
+    // A place before the first is far beyond the last.
+    let row = |z: usize, y: usize| volume.padded(z, y, far);
+    let (behind, up) = (row(z.wrapping_sub(1), y), row(z, y.wrapping_sub(1)));
+    let (down, ahead) = (row(z, y + 1), row(z + 1, y));
+    line.set(&row(z, y)[1..=volume.shape.columns], F::INFINITY);
+    for x in (0..volume.shape.pitch() - 2).step_by(F::LANES) {
+        let mut best = load(simd, behind, x + 1);
+        let mut route = F::Wide::<S>::splat(simd, F::default());
+        let rest = [
+            load(simd, up, x + 1),
+            line.at(simd, x, 1),
+            line.at(simd, x, 2),
+            line.at(simd, x, 3),
+            load(simd, down, x + 1),
+            load(simd, ahead, x + 1),
+        ];
+        let mut code = F::default();
+        for other in rest {
+            code = code + F::ONE;
+            let less = other.simd_lt(best);
+            best = less.select(other, best);
+            route = less.select(F::Wide::<S>::splat(simd, code), route);
         }
+        route.store_slice(&mut out[x + 1..x + 1 + F::LANES]);
     }
 }
 
@@ -70,9 +84,12 @@ impl<F: Real> Line<F> {
         self.0[2 + row.len()..].fill(beside);
     }
 
-    /// The block from column `x` on, moved by `by - 2` columns.
+    /// The vector from column `x` on, moved by `by - 2` columns.
     #[inline(always)]
-    pub(crate) fn at(&self, x: usize, by: usize) -> &[F; BLOCK] {
-        block(&self.0, x + by)
+    pub(crate) fn at<S: Simd>(&self, simd: S, x: usize, by: usize) -> F::Wide<S>
+    where
+        F: Number,
+    {
+        load(simd, &self.0, x + by)
     }
 }
