@@ -12,7 +12,7 @@ use crate::transform::{Arithmetic, Finish};
 const BLOCK: usize = 16;
 
 /// Sums tried a voxel above which [`crate::transform`] is faster.
-const LIMIT: usize = 96;
+const LIMIT: usize = 160;
 
 /// A byte a voxel: 1 where there is a feature, in a box whose first voxel is at `offset` of the image that distances are asked of.
 pub(crate) struct Compact {
