@@ -253,14 +253,18 @@ fn choose<F: Float>(cpu: &Cpu, batch: &LossBatch<'_>, codes: &[F::Code], k: f64)
     let per_case = voxels.div_ceil(8);
     let parts = batch.map_blocks(cpu, |case, block| {
         let first = case * voxels + block.start;
-        let mut sum = 0.0;
+        // Eight sums, so that none waits for the one before.
+        let mut sums = [0.0; 8];
         let mut bytes = vec![0u8; block.len().div_ceil(8)];
-        for (i, &code) in codes[first..first + block.len()].iter().enumerate() {
-            if code != F::NONE && cut.takes(code, first + i) {
-                sum += F::value(code);
-                bytes[i / 8] |= 1 << (i % 8);
+        let codes = &codes[first..first + block.len()];
+        for ((byte, codes), at) in bytes.iter_mut().zip(codes.chunks(8)).zip((first..).step_by(8)) {
+            for (i, &code) in codes.iter().enumerate() {
+                let takes = (code != F::NONE) & cut.takes(code, at + i);
+                sums[i] += if takes { F::value(code) } else { 0.0 };
+                *byte |= u8::from(takes) << i;
             }
         }
+        let sum = sums.iter().fold(0.0, |sum, part| sum + part);
         (case, block.start, sum, bytes)
     });
     let mut chosen = vec![0; batch.cases() * per_case];

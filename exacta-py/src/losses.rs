@@ -198,10 +198,10 @@ fn kept(array: Option<&Bound<'_, PyUntypedArray>>) -> PyResult<Kept> {
     let Some(array) = array else { return Ok(Kept::Nothing) };
     let dtype = array.dtype();
     Ok(match (dtype.kind(), dtype.itemsize()) {
-        (b'f', 4) => Kept::F32(borrow(array)?.as_array().iter().copied().collect()),
-        (b'f', 8) => Kept::F64(borrow(array)?.as_array().iter().copied().collect()),
-        (b'u', 1) => Kept::U8(borrow(array)?.as_array().iter().copied().collect()),
-        (b'u', 4) => Kept::U32(borrow(array)?.as_array().iter().copied().collect()),
+        (b'f', 4) => Kept::F32(borrow(array)?.to_vec()?),
+        (b'f', 8) => Kept::F64(borrow(array)?.to_vec()?),
+        (b'u', 1) => Kept::U8(borrow(array)?.to_vec()?),
+        (b'u', 4) => Kept::U32(borrow(array)?.to_vec()?),
         _ => return Err(ExactaTypeError::new_err(format!("kept must be what the forward pass gave; got {dtype}"))),
     })
 }
