@@ -15,6 +15,8 @@ mod generalized_dice;
 mod half;
 mod logits;
 mod loss;
+#[cfg(feature = "testing")]
+mod naive;
 mod number;
 mod params;
 mod registry;
@@ -33,6 +35,8 @@ pub use focal::Focal;
 pub use generalized_dice::{EmptyTarget, GeneralizedDice, WeightType};
 pub use logits::{Logits, LogitsMut};
 pub use loss::{Forward, Kept, Loss, Pooled, Saved, Statistics};
+#[cfg(feature = "testing")]
+pub use naive::{NaiveBatch, naive_gradient, naive_value};
 pub use params::{Param, Params};
 pub use registry::{LOSSES, loss};
 pub use smooth::Smooth;

@@ -1,6 +1,6 @@
 //! Small functions of vectors that the kernels share.
 
-use fearless_simd::{Select, Simd, SimdBase};
+use fearless_simd::{Simd, SimdBase};
 
 use super::plan::{Power, Sums};
 use crate::number::Number;
@@ -8,11 +8,11 @@ use crate::number::Number;
 /// `v` where `mask`, else 0.
 #[inline(always)]
 pub(super) fn only<S: Simd, F: Number>(simd: S, mask: Mask<S, F>, v: F::Wide<S>) -> F::Wide<S> {
-    mask.select(v, F::Wide::<S>::splat(simd, F::default()))
+    F::only(simd, mask, v)
 }
 
 /// The mask of a vector.
-pub(super) type Mask<S, F> = <<F as Number>::Wide<S> as SimdBase<S>>::Mask;
+pub(super) type Mask<S, F> = <F as Number>::WideMask<S>;
 
 /// `u` to the exponent of a focal loss; `log` is the logarithm of `u`, asked for only where it is needed.
 #[inline(always)]
@@ -61,6 +61,9 @@ pub(super) fn add_sums<S: Simd, F: Number>(
     g: Goal<S, F>,
     [first, second, third]: [&mut F::Wide<S>; 3],
 ) {
+    if kind == Sums::Nothing {
+        return;
+    }
     let one = F::Wide::<S>::splat(simd, F::from_f64(1.0));
     match g {
         Goal::Is(mask) => {
@@ -77,7 +80,7 @@ pub(super) fn add_sums<S: Simd, F: Number>(
                     *third += only::<S, F>(simd, mask, one);
                 }
                 Sums::Rates => {
-                    *second += mask.select(F::Wide::<S>::splat(simd, F::default()), p);
+                    *second += F::only(simd, !mask, p);
                     *third += only::<S, F>(simd, mask, one - p);
                 }
             }

@@ -1,7 +1,7 @@
 """Exact segmentation metrics for NumPy, PyTorch, JAX and CuPy arrays.
 
-The metrics are in `exacta.functional`, distance transforms in `exacta.edt`, connected components in
-`exacta.components`. Importing exacta imports none of PyTorch, JAX and CuPy.
+The metrics are in `exacta.functional`, training losses with their gradients in `exacta.functional_losses`, distance
+transforms in `exacta.edt`, connected components in `exacta.components`. Importing exacta imports none of PyTorch, JAX and CuPy.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ._threads import get_num_threads, set_num_threads
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from . import components, edt, functional
+    from . import components, edt, functional, functional_losses
 
     __version__: str
 
@@ -29,6 +29,7 @@ __all__ = [
     "components",
     "edt",
     "functional",
+    "functional_losses",
     "get_num_threads",
     "set_num_threads",
 ]
@@ -36,7 +37,7 @@ __all__ = [
 
 def __getattr__(name: str) -> ModuleType | str:
     # Submodules load on first use, so that `import exacta` costs no more than it must.
-    if name in ("components", "edt", "functional"):
+    if name in ("components", "edt", "functional", "functional_losses"):
         return importlib.import_module(f"{__name__}.{name}")
     if name == "__version__":
         from ._native import __version__
