@@ -3,7 +3,7 @@
 //! A stage reads voxels and knows no metric; a formula reads records and sees no voxel. Each backend implements the
 //! same stages, so Dice and HD95 exist once whatever the device.
 
-use crate::{Backend, Batch, Connectivity, Labels, Spacing, SurfaceKind, Table};
+use crate::{Backend, Batch, Connectivity, Cpu, Labels, Result, Spacing, SurfaceKind, Table};
 
 /// The four counts of one case and class, over the voxels that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -158,6 +158,46 @@ pub trait SurfaceStage: Backend {
         spacings: &[Spacing],
         needs: &[Need],
     ) -> Result<Table<SurfaceDistances>, Self::Error>;
+}
+
+/// Which distances of a mask's voxels to its other side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DistanceMap {
+    /// To the mask outside of it, minus the distance to the background inside, with background all around the image.
+    /// Without foreground it is the same everywhere: `sqrt(Σ (n_i h_i)^2)`, longer than any way in the image.
+    Signed,
+    /// To the nearest voxel of the image on the other side; 0 everywhere if there is none.
+    Unsigned,
+    /// The square of [`Self::Unsigned`].
+    UnsignedSquared,
+}
+
+/// Where distance maps are written, in C order.
+#[derive(Debug)]
+pub enum DistancesMut<'a> {
+    /// Rounded to single precision.
+    F32(&'a mut [f32]),
+    /// As they are computed.
+    F64(&'a mut [f64]),
+}
+
+/// Distance maps of masks, for losses that weigh voxels by them.
+pub trait DistanceStage: std::fmt::Debug + Send + Sync {
+    /// The maps of images of the same shape, one after the other, from a byte a voxel that is not 0 in the mask.
+    ///
+    /// `shape` has one to three axes and so has `spacing`; `masks` and `out` have as many elements for each image.
+    ///
+    /// # Errors
+    /// [`crate::Error::SpacingLength`], [`crate::Error::InvalidSpacing`]; [`crate::Error::OutputLength`] where lengths do not fit.
+    fn maps(
+        &self,
+        cpu: &Cpu,
+        masks: &[u8],
+        shape: &[usize],
+        spacing: &[f64],
+        map: DistanceMap,
+        out: DistancesMut<'_>,
+    ) -> Result<()>;
 }
 
 /// One connected component. Axes are those of the image, taken as 3-D: an image of fewer axes has leading ones of length 1.

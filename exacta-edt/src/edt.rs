@@ -1,9 +1,10 @@
 //! What is asked of the transform, and the images of an array one after the other.
 
-use exacta_core::ndarray::{ArrayD, ArrayViewMutD, Axis, IxDyn};
+use exacta_core::ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, Axis, IxDyn};
 use exacta_core::parallel::Threads;
 use exacta_core::{Border, Cpu, Error, Features, Labels, Result, Spacing};
 
+use crate::lanes::Output;
 use crate::rule::{Kind, Rule};
 use crate::source::Place;
 use crate::transform::{Arithmetic, Finish, transform};
@@ -193,6 +194,26 @@ impl Edt {
             results.into_iter().collect::<Result<Vec<()>>>()?;
         }
         Ok(out.permuted_axes(order))
+    }
+
+    /// One image of a byte a voxel in C order, which has both sides, to its other side: `out` as `finish` says.
+    pub(crate) fn sides<O: Output>(
+        &self,
+        cpu: &Cpu,
+        mask: &[u8],
+        shape: &[usize],
+        finish: Finish,
+        out: &mut [O],
+    ) -> Result<()> {
+        let rule = Rule { kind: Kind::Sides, outside: self.border == Border::Background };
+        let mask = Labels::from(ArrayViewD::from_shape(IxDyn(shape), mask).expect("checked by the caller"));
+        let images = self.images(&mask)?;
+        let (axes, arithmetic) = self.plan(&images, rule);
+        let place = Place { leading: Vec::new(), axes };
+        let source = place.source(&mask, true)?;
+        let out = ArrayViewMutD::from_shape(IxDyn(shape), out).expect("checked by the caller");
+        transform(&images.threads(cpu), &*source, rule, arithmetic, finish, place.of_image(out));
+        Ok(())
     }
 
     fn images(&self, mask: &Labels<'_>) -> Result<Images> {

@@ -26,6 +26,7 @@ mod counters;
 mod edt;
 mod envelope;
 mod lanes;
+mod maps;
 #[cfg(feature = "testing")]
 mod naive;
 mod nearest;
@@ -35,5 +36,6 @@ mod source;
 mod transform;
 
 pub use edt::Edt;
+pub use maps::CpuMaps;
 #[cfg(feature = "testing")]
 pub use naive::{naive_signed_distances, naive_squared_distances};

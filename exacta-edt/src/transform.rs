@@ -6,7 +6,7 @@ use exacta_core::ndarray::{Array3, ArrayView3, ArrayViewMut3, Axis};
 use exacta_core::{Cpu, Level};
 
 use crate::counters::{Counter, Counters, backward, forward};
-use crate::lanes::Lane;
+use crate::lanes::{Lane, Output};
 use crate::passes::{Edges, Passes};
 use crate::rule::Rule;
 use crate::source::Source;
@@ -35,13 +35,13 @@ pub(crate) struct Arithmetic {
 const TOGETHER: usize = 8;
 
 /// Writes the distances of one image. `out` and `source` have the kernel's axes.
-pub(crate) fn transform(
+pub(crate) fn transform<O: Output>(
     cpu: &Cpu,
     source: &dyn Source,
     rule: Rule,
     arithmetic: Arithmetic,
     finish: Finish,
-    mut out: ArrayViewMut3<'_, f64>,
+    mut out: ArrayViewMut3<'_, O>,
 ) {
     let (slices, rows, columns) = out.dim();
     let size = [slices, rows, columns];
@@ -57,12 +57,12 @@ pub(crate) fn transform(
         let mut part = parts[i].lock().expect("one task a part");
         let first = i * chunk;
         match (&counters, arithmetic.single) {
-            (Counters::U8(counters), true) => image.slices::<f32, 32, _>(counters, first, part.view_mut()),
-            (Counters::U16(counters), true) => image.slices::<f32, 32, _>(counters, first, part.view_mut()),
-            (Counters::U32(counters), true) => image.slices::<f32, 32, _>(counters, first, part.view_mut()),
-            (Counters::U8(counters), false) => image.slices::<f64, 16, _>(counters, first, part.view_mut()),
-            (Counters::U16(counters), false) => image.slices::<f64, 16, _>(counters, first, part.view_mut()),
-            (Counters::U32(counters), false) => image.slices::<f64, 16, _>(counters, first, part.view_mut()),
+            (Counters::U8(counters), true) => image.slices::<f32, 32, _, O>(counters, first, part.view_mut()),
+            (Counters::U16(counters), true) => image.slices::<f32, 32, _, O>(counters, first, part.view_mut()),
+            (Counters::U32(counters), true) => image.slices::<f32, 32, _, O>(counters, first, part.view_mut()),
+            (Counters::U8(counters), false) => image.slices::<f64, 16, _, O>(counters, first, part.view_mut()),
+            (Counters::U16(counters), false) => image.slices::<f64, 16, _, O>(counters, first, part.view_mut()),
+            (Counters::U32(counters), false) => image.slices::<f64, 16, _, O>(counters, first, part.view_mut()),
         }
     });
 }
@@ -78,17 +78,17 @@ struct Image<'a> {
 
 impl Image<'_> {
     /// The slices from `first` on, as many as `out` has.
-    fn slices<L: Lane, const B: usize, C: Counter>(
+    fn slices<L: Lane, const B: usize, C: Counter, O: Output>(
         &self,
         counters: &Array3<C>,
         first: usize,
-        mut out: ArrayViewMut3<'_, f64>,
+        mut out: ArrayViewMut3<'_, O>,
     ) {
         let [_, rows, columns] = self.size;
         let mut passes = Passes::<L, B>::new(self.size, self.arithmetic.spacing);
         let mut edges = self.edges();
         let direct = out.is_standard_layout();
-        let mut together = if direct { Vec::new() } else { vec![0.0; TOGETHER.min(out.dim().0) * rows * columns] };
+        let mut together = if direct { Vec::new() } else { vec![O::ZERO; TOGETHER.min(out.dim().0) * rows * columns] };
         for (i, mut out) in out.axis_chunks_iter_mut(Axis(0), if direct { 1 } else { TOGETHER }).enumerate() {
             let (count, first) = (out.dim().0, first + i * if direct { 1 } else { TOGETHER });
             for k in 0..count {
@@ -107,16 +107,16 @@ impl Image<'_> {
         }
     }
 
-    fn slice<L: Lane, const B: usize, C: Counter>(
+    fn slice<L: Lane, const B: usize, C: Counter, O: Output>(
         &self,
         passes: &mut Passes<L, B>,
         edges: &mut Edges,
         steps: &[C],
         z: usize,
-        out: &mut [f64],
+        out: &mut [O],
     ) {
         if edges.steps.is_none() && steps.iter().all(|&steps| steps == C::NONE) {
-            out.fill(f64::INFINITY);
+            out.fill(O::of(f64::INFINITY));
         } else {
             self.relative_edges(edges, z);
             let (columns, unit, finish) = (self.size[2], self.arithmetic.unit, self.finish);
@@ -128,7 +128,7 @@ impl Image<'_> {
             for (y, out) in out.chunks_exact_mut(self.size[2]).enumerate() {
                 self.source.nonzero(self.level, [z, y], &mut inside);
                 for (out, &inside) in out.iter_mut().zip(&inside) {
-                    *out = if inside != 0 { -*out } else { *out };
+                    *out = if inside != 0 { out.negated() } else { *out };
                 }
             }
         }
@@ -206,31 +206,31 @@ impl Image<'_> {
 }
 
 #[inline(always)]
-fn run<S: Copy, L: Lane, const B: usize>(
+fn run<S: Copy, L: Lane, const B: usize, O: Output>(
     simd: S,
     passes: &mut Passes<L, B>,
     edges: &Edges,
     columns: usize,
     unit: f64,
     finish: Finish,
-    out: &mut [f64],
+    out: &mut [O],
 ) {
     passes.run(simd, edges, |row, values| {
         let out = &mut out[row * columns..][..columns];
         if finish == Finish::Squared {
             for (out, value) in out.iter_mut().zip(values) {
-                *out = value.wide() * unit;
+                *out = O::of(value.wide() * unit);
             }
         } else {
             for (out, value) in out.iter_mut().zip(values) {
-                *out = (value.wide() * unit).sqrt();
+                *out = O::of((value.wide() * unit).sqrt());
             }
         }
     });
 }
 
 /// Copies slices to where they lie, along the axis that is contiguous there.
-fn scatter(out: ArrayViewMut3<'_, f64>, from: ArrayView3<'_, f64>) {
+fn scatter<O: Output>(out: ArrayViewMut3<'_, O>, from: ArrayView3<'_, O>) {
     let mut order = [0, 1, 2];
     order.sort_by_key(|&axis| std::cmp::Reverse(out.strides()[axis].unsigned_abs()));
     let (mut out, from) = (out.permuted_axes(order), from.permuted_axes(order));

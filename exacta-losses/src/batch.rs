@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use exacta_core::ndarray::{ArrayViewMut2, ArrayViewMut6, ArrayViewMutD, Axis};
+use exacta_core::stages::DistanceStage;
 use exacta_core::{Cpu, Error, Labels, Level, Result};
 
 use crate::logits::{Brain, Codec, Half, LogitViews, Logits, LogitsMut, Plain};
@@ -20,6 +21,7 @@ pub struct LossBatch<'a> {
     target: LabelViews<'a>,
     mask: Option<LabelViews<'a>>,
     map: Option<Logits<'a>>,
+    distances: Option<&'a dyn DistanceStage>,
     one_hot: bool,
     double: bool,
     ignore: Option<i64>,
@@ -66,6 +68,7 @@ impl<'a> LossBatch<'a> {
             target: LabelViews::new(target.labels(), channels)?,
             mask,
             map: None,
+            distances: None,
             one_hot,
             double: input.is_double(),
             ignore: None,
@@ -89,6 +92,23 @@ impl<'a> LossBatch<'a> {
     pub fn with_map(mut self, map: Option<Logits<'a>>) -> Self {
         self.map = map;
         self
+    }
+
+    /// The same with what finds distances, for the losses that need a map which was not given.
+    #[must_use]
+    pub fn with_distances(mut self, stage: &'a dyn DistanceStage) -> Self {
+        self.distances = Some(stage);
+        self
+    }
+
+    /// The same with every voxel counted.
+    pub(crate) fn unmasked(&self) -> Self {
+        Self { mask: None, ignore: None, ..self.clone() }
+    }
+
+    /// What finds distances.
+    pub(crate) fn distances(&self) -> Option<&'a dyn DistanceStage> {
+        self.distances
     }
 
     /// Shape of the input.
@@ -195,6 +215,16 @@ impl<'a> LossBatch<'a> {
         width: usize,
         f: impl Fn(&mut Tile<F>, &mut [f64]) + Sync,
     ) -> Vec<f64> {
+        // One call a tile costs nothing, and the loop is compiled once.
+        self.sum_each_tile(cpu, width, &f)
+    }
+
+    fn sum_each_tile<F: Number>(
+        &self,
+        cpu: &Cpu,
+        width: usize,
+        f: &(dyn Fn(&mut Tile<F>, &mut [f64]) + Sync),
+    ) -> Vec<f64> {
         let partials = self.map_blocks(cpu, |case, voxels| {
             let mut sums = vec![0.0; width];
             let mut tile = Tile::new(self.channels(), self.one_hot);
@@ -234,6 +264,8 @@ impl<'a> LossBatch<'a> {
                 input: self.shape.clone(),
             });
         }
+        // One call a tile costs nothing, and the loop is compiled once a dtype.
+        let f: &(dyn Fn(&mut Tile<F>) + Sync) = &f;
         match out {
             LogitsMut::F16(array) => self.write_with(cpu, array, Half, f),
             LogitsMut::Bf16(array) => self.write_with(cpu, array, Brain, f),
@@ -247,7 +279,7 @@ impl<'a> LossBatch<'a> {
         cpu: &Cpu,
         out: ArrayViewMutD<'_, C::Word>,
         codec: C,
-        f: impl Fn(&mut Tile<F>) + Sync,
+        f: &(dyn Fn(&mut Tile<F>) + Sync),
     ) -> Result<()> {
         let out = Sink::new(view::six_axes(out, true)?);
         let blocks = self.voxels().div_ceil(BLOCK);

@@ -187,7 +187,8 @@ mod tests {
         let count = (bits.end() - bits.start()) / step + 1;
         let parts = 64;
         let worst = exacta_core::parallel::Threads::Current.map(parts, |part| {
-            let (from, to) = (count as u64 * part as u64 / parts as u64, count as u64 * (part as u64 + 1) / parts as u64);
+            let (from, to) =
+                (count as u64 * part as u64 / parts as u64, count as u64 * (part as u64 + 1) / parts as u64);
             let mut worst = (0.0, 0.0f32);
             for start in (from..to).step_by(4096) {
                 let mut values = [1.0f32; 4096];

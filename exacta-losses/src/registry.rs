@@ -24,10 +24,18 @@ pub const LOSSES: &[&str] = &[
     "dice_ce",
     "generalized_dice_ce",
     "dice_focal",
+    "topk_ce",
+    "dice_topk_ce",
+    "lovasz_softmax",
+    "lovasz_hinge",
+    "boundary",
+    "hausdorff_dt",
+    "soft_cldice",
+    "generalized_wasserstein_dice",
 ];
 
 const SHARED: &[&str] = &["activation"];
-const OVERLAP: &[&str] = &["include_background", "batch_dice", "smooth"];
+pub(crate) const OVERLAP: &[&str] = &["include_background", "batch_dice", "smooth"];
 
 /// A loss by its name, with settings by theirs.
 ///
@@ -81,12 +89,12 @@ pub fn loss(name: &str, params: &Params) -> Result<Box<dyn Loss>> {
             let [first, second] = coefficients(params, "lambda_focal")?;
             overlap(terms, params)?.with_overlap(first, dice(params)?).with_pointwise(second, focal(params)?)
         }
-        _ => return Err(Error::UnknownName { argument: "loss", value: name.to_owned(), names: LOSSES }),
+        _ => return crate::registry_ranked::loss(name, params),
     }))
 }
 
 /// Settings of every overlap term.
-fn overlap(terms: Terms, params: &Params) -> Result<Terms> {
+pub(crate) fn overlap(terms: Terms, params: &Params) -> Result<Terms> {
     let smooth = match params.numbers("smooth")?.as_deref() {
         None => Smooth::DEFAULT,
         Some(&[both]) => Smooth::both(both)?,
@@ -108,7 +116,7 @@ fn weighted(terms: Terms, params: &Params) -> Result<Terms> {
     Ok(Terms { overlap_weight: params.numbers("class_weight")?, ..terms })
 }
 
-fn dice(params: &Params) -> Result<Overlap> {
+pub(crate) fn dice(params: &Params) -> Result<Overlap> {
     Ok(Overlap::Dice(Dice { squared_pred: params.flag("squared_pred", false)? }))
 }
 
@@ -125,7 +133,7 @@ fn focal(params: &Params) -> Result<Pointwise> {
 }
 
 /// Coefficients of the overlap term and of the other.
-fn coefficients(params: &Params, second: &'static str) -> Result<[f64; 2]> {
+pub(crate) fn coefficients(params: &Params, second: &'static str) -> Result<[f64; 2]> {
     let values = [params.number("lambda_dice", 1.0)?, params.number(second, 1.0)?];
     for (argument, value) in ["lambda_dice", second].into_iter().zip(values) {
         if !(value.is_finite() && value >= 0.0) {

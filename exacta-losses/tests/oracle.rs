@@ -40,11 +40,8 @@ fn overlaps() -> impl Strategy<Value = Option<(f64, Overlap)>> {
 
 fn pointwises(channels: usize) -> impl Strategy<Value = Option<(f64, Pointwise)>> {
     let gamma = prop_oneof![Just(0.0), Just(0.5), Just(1.0), Just(2.0), Just(3.3)];
-    let alpha = prop_oneof![
-        Just(None),
-        Just(Some(vec![0.25])),
-        proptest::collection::vec(0.0..=1.0, channels).prop_map(Some)
-    ];
+    let alpha =
+        prop_oneof![Just(None), Just(Some(vec![0.25])), proptest::collection::vec(0.0..=1.0, channels).prop_map(Some)];
     let pointwise = prop_oneof![
         Just(Pointwise::CrossEntropy(CrossEntropy)),
         (gamma, alpha).prop_map(|(gamma, alpha)| {
@@ -94,7 +91,14 @@ fn next(state: &mut u64) -> f64 {
     (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1u64 << 53) as f64
 }
 
-fn case(terms: Terms, (b, c, space): (usize, usize, &[usize]), one_hot: bool, soft: bool, exclusion: u8, seed: u64) -> Case {
+fn case(
+    terms: Terms,
+    (b, c, space): (usize, usize, &[usize]),
+    one_hot: bool,
+    soft: bool,
+    exclusion: u8,
+    seed: u64,
+) -> Case {
     let mut state = seed | 1;
     let shape = |channels: Option<usize>| IxDyn(&[&[b], channels.as_slice(), space].concat());
     let unit = terms.activation == Activation::None;
@@ -109,8 +113,7 @@ fn case(terms: Terms, (b, c, space): (usize, usize, &[usize]), one_hot: bool, so
             if soft { x } else { x.round() }
         })
     });
-    let mask = (exclusion & 1 == 1)
-        .then(|| Array::from_shape_simple_fn(shape(None), || next(&mut state) < 0.7));
+    let mask = (exclusion & 1 == 1).then(|| Array::from_shape_simple_fn(shape(None), || next(&mut state) < 0.7));
     let ignore = (exclusion & 2 == 2 && !one_hot).then_some(255);
     if ignore.is_some() {
         labels.map_inplace(|label| *label = if next(&mut state) < 0.2 { 255 } else { *label });

@@ -6,6 +6,7 @@ mod components;
 mod edt;
 mod error;
 mod evaluate;
+mod loss_maps;
 mod losses;
 mod pool;
 mod registry;
@@ -28,5 +29,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(losses::loss_backward, module)?)?;
     module.add_function(wrap_pyfunction!(losses::loss_statistics, module)?)?;
     module.add_function(wrap_pyfunction!(losses::loss_from_statistics, module)?)?;
+    module.add_function(wrap_pyfunction!(loss_maps::soft_skeleton, module)?)?;
+    module.add_function(wrap_pyfunction!(loss_maps::distance_maps, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::simd_level, module)?)
 }

@@ -19,7 +19,8 @@ use crate::loss::{Forward, Loss, Pooled, Saved, Statistics};
 use crate::number::Number;
 use crate::smooth::Smooth;
 use crate::tversky::Tversky;
-use plan::{Factors, Layout, Plan, Power, Sums};
+pub(crate) use plan::{Factors, Layout};
+use plan::{Plan, Power, Sums};
 
 /// A ratio of sums over the voxels of a case.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -95,7 +96,7 @@ impl Terms {
         Self { pointwise: (coefficient != 0.0).then_some((coefficient, pointwise)), ..self }
     }
 
-    fn check(&self, channels: usize) -> Result<()> {
+    pub(crate) fn check(&self, channels: usize) -> Result<()> {
         if self.activation == Activation::None && self.pointwise.is_some() {
             let rule = "be \"softmax\" or \"sigmoid\" for cross-entropy and focal terms".to_owned();
             return Err(Error::LossOption { argument: "activation", rule, value: "\"none\"".to_owned() });
@@ -177,15 +178,20 @@ impl Terms {
         for row in sums.chunks_exact_mut(width) {
             row[layout.weight()] = self.denominator(batch, row[layout.weight()], row[layout.included()], channels);
         }
-        let mut rows = batch.cases();
-        if self.batch_dice || self.overlap.is_none() {
-            let mut all = vec![0.0; width];
-            for row in sums.chunks_exact(width) {
-                all.iter_mut().zip(row).for_each(|(all, value)| *all += value);
-            }
-            (rows, sums) = (1, all);
+        Ok(self.rows(Statistics { channels, rows: batch.cases(), sums }))
+    }
+
+    /// Rows of cases, or their sum where the ratio is that of the batch.
+    pub(crate) fn rows(&self, cases: Statistics) -> Statistics {
+        if !self.batch_dice && self.overlap.is_some() {
+            return cases;
         }
-        Ok(Statistics { channels, rows, sums })
+        let width = Layout { channels: cases.channels }.width();
+        let mut sums = vec![0.0; width];
+        for row in cases.sums.chunks_exact(width) {
+            sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+        }
+        Statistics { rows: 1, sums, ..cases }
     }
 
     /// What the pointwise sum of a case is divided by.

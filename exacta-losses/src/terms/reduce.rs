@@ -14,7 +14,7 @@ impl Terms {
     ///
     /// `excluding`: only cases with a counted voxel are averaged; `nothing_is_zero`: a pointwise denominator of 0 gives 0.
     #[expect(clippy::cast_precision_loss, reason = "cases are few")]
-    pub(super) fn reduce(&self, statistics: &Statistics, excluding: bool, nothing_is_zero: bool) -> Forward {
+    pub(crate) fn reduce(&self, statistics: &Statistics, excluding: bool, nothing_is_zero: bool) -> Forward {
         let Statistics { channels, rows, sums } = statistics;
         let layout = Layout { channels: *channels };
         let row = |r: usize| &sums[r * layout.width()..(r + 1) * layout.width()];
@@ -81,7 +81,7 @@ impl Terms {
     }
 
     /// Factors of each row of sums, times the incoming gradient.
-    pub(super) fn factors<F: Number>(
+    pub(crate) fn factors<F: Number>(
         &self,
         batch: &LossBatch<'_>,
         saved: &Saved,

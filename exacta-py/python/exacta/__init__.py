@@ -1,7 +1,8 @@
 """Exact segmentation metrics for NumPy, PyTorch, JAX and CuPy arrays.
 
 The metrics are in `exacta.functional`, training losses with their gradients in `exacta.functional_losses`, distance
-transforms in `exacta.edt`, connected components in `exacta.components`. Importing exacta imports none of PyTorch, JAX and CuPy.
+transforms in `exacta.edt`, connected components in `exacta.components`. Importing exacta imports none of PyTorch, JAX
+and CuPy.
 """
 
 from __future__ import annotations
