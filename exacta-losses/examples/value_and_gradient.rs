@@ -22,7 +22,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let cpu = Cpu::new();
     let mut out = std::io::stdout().lock();
     for step in 0..=50 {
-        let batch = LossBatch::new(logits.view().into(), Target::Index(target.view().into()), None)?.ignoring(Some(255))?;
+        let batch =
+            LossBatch::new(logits.view().into(), Target::Index(target.view().into()), None)?.ignoring(Some(255))?;
         let forward = loss.forward(&cpu, &batch)?;
         loss.backward(&cpu, &batch, &forward.saved, &[1.0], gradient.view_mut().into())?;
         if step % 10 == 0 {

@@ -2,7 +2,7 @@
 
 use fearless_simd::{Select, Simd, SimdBase};
 
-use super::lanes::{Goal, Mask, add_sums, exponent, log_one_plus, only, power, total};
+use super::lanes::{Goal, Mask, add_sums, exponent, log_one_plus, only, power_of, total};
 use super::plan::{Factors, Layout, Plan, Pointwise, Sums};
 use crate::number::Number;
 use crate::tile::Tile;
@@ -82,8 +82,8 @@ pub(super) fn sums<S: Simd, F: Number>(simd: S, plan: &Plan<F>, sigmoid: bool, t
                 let Prediction { p, q, log_p, log_q } = prediction;
                 let (up, down) = match plan.pointwise {
                     Pointwise::Focal(gamma) => (
-                        power::<S, F>(simd, gamma, q, || log_q) * log_p,
-                        power::<S, F>(simd, gamma, p, || log_p) * log_q,
+                        power_of::<S, F>(simd, gamma, q, log_q) * log_p,
+                        power_of::<S, F>(simd, gamma, p, log_p) * log_q,
                     ),
                     _ => (log_p, log_q),
                 };
@@ -149,7 +149,7 @@ pub(super) fn gradient<S: Simd, F: Number>(
                         q - only::<S, F>(simd, p.simd_ne(zero), p * log_p) * exponent(gamma),
                         p - only::<S, F>(simd, q.simd_ne(zero), q * log_q) * exponent(gamma),
                     );
-                    (power::<S, F>(simd, gamma, q, || log_q) * up, power::<S, F>(simd, gamma, p, || log_p) * down)
+                    (power_of::<S, F>(simd, gamma, q, log_q) * up, power_of::<S, F>(simd, gamma, p, log_p) * down)
                 }
             };
             if plan.pointwise != Pointwise::Nothing {

@@ -14,19 +14,30 @@ pub(super) fn only<S: Simd, F: Number>(simd: S, mask: Mask<S, F>, v: F::Wide<S>)
 /// The mask of a vector.
 pub(super) type Mask<S, F> = <F as Number>::WideMask<S>;
 
-/// `u` to the exponent of a focal loss; `log` is the logarithm of `u`, asked for only where it is needed.
+/// `u` to the exponent of a focal loss.
 #[inline(always)]
-pub(super) fn power<S: Simd, F: Number>(
-    simd: S,
-    exponent: Power<F>,
-    u: F::Wide<S>,
-    log: impl FnOnce() -> F::Wide<S>,
-) -> F::Wide<S> {
+pub(super) fn power<S: Simd, F: Number>(simd: S, exponent: Power<F>, u: F::Wide<S>) -> F::Wide<S> {
     match exponent {
-        Power::Zero => F::Wide::<S>::splat(simd, F::from_f64(1.0)),
+        Power::Other(gamma) => F::exp(simd, F::log(simd, u) * gamma),
+        _ => whole_power::<S, F>(simd, exponent, u),
+    }
+}
+
+/// The same where the logarithm of `u` is known.
+#[inline(always)]
+pub(super) fn power_of<S: Simd, F: Number>(simd: S, exponent: Power<F>, u: F::Wide<S>, log: F::Wide<S>) -> F::Wide<S> {
+    match exponent {
+        Power::Other(gamma) => F::exp(simd, log * gamma),
+        _ => whole_power::<S, F>(simd, exponent, u),
+    }
+}
+
+#[inline(always)]
+fn whole_power<S: Simd, F: Number>(simd: S, exponent: Power<F>, u: F::Wide<S>) -> F::Wide<S> {
+    match exponent {
         Power::One => u,
         Power::Two => u * u,
-        Power::Other(gamma) => F::exp(simd, log() * gamma),
+        Power::Zero | Power::Other(_) => F::Wide::<S>::splat(simd, F::from_f64(1.0)),
     }
 }
 

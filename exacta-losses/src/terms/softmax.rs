@@ -30,12 +30,11 @@ fn exponentials<S: Simd, F: Number>(
     d: &mut [F::Wide<S>],
     e: &mut [F::Wide<S>],
 ) -> Exps<F::Wide<S>> {
-    let load = |c: usize| F::Wide::<S>::from_slice(simd, &tile[c * row + at..c * row + at + F::LANES]);
     let n = d.len();
-    d[0] = load(0);
-    let mut most = d[0];
+    let mut most = F::Wide::<S>::from_slice(simd, &tile[at..at + F::LANES]);
+    d[0] = most;
     for c in 1..n {
-        d[c] = load(c);
+        d[c] = F::Wide::<S>::from_slice(simd, &tile[c * row + at..c * row + at + F::LANES]);
         most = most.max(d[c]);
     }
     let mut sum = F::Wide::<S>::splat(simd, F::default());
@@ -109,23 +108,22 @@ fn sums_with<S: Simd, F: Number, const ONE_HOT: bool>(
         let label = F::Wide::<S>::from_slice(simd, &tile.labels[at..at + F::LANES]);
         let keep = label.simd_ge(zero);
         let exps = exponentials::<S, F>(simd, &tile.logits, (tile.row, at), keep, d, e);
-        // One loop for each case, so that channels are unrolled and nothing is decided in them.
+        // One loop for each case, so that channels are unrolled and nothing is decided in them. Macros and no closures, for
+        // a closure that is not inlined would not be compiled for the instruction set.
         macro_rules! add {
-            ($kind:expr, $goal:expr) => {
-                for c in 0..n {
-                    let to = [&mut first[c], &mut second[c], &mut third[c]];
-                    add_sums::<S, F>(simd, $kind, e[c] * exps.inverse, $goal(c), to);
+            ($kind:expr, $c:ident => $goal:expr) => {
+                for $c in 0..n {
+                    let to = [&mut first[$c], &mut second[$c], &mut third[$c]];
+                    add_sums::<S, F>(simd, $kind, e[$c] * exps.inverse, $goal, to);
                 }
             };
         }
-        let is = |c: usize| is_class::<S, F>(simd, label, c);
-        let number = |c: usize| Goal::Number(load_goal::<S, F>(simd, tile, c, at));
         match (plan.sums, ONE_HOT) {
             (Sums::Nothing, _) => {}
-            (Sums::Plain, false) => add!(Sums::Plain, |c| Goal::Is(is(c))),
-            (Sums::Squared, false) => add!(Sums::Squared, |c| Goal::Is(is(c))),
-            (Sums::Rates, false) => add!(Sums::Rates, |c| Goal::Is(is(c))),
-            (kind, true) => add!(kind, number),
+            (Sums::Plain, false) => add!(Sums::Plain, c => Goal::Is(is_class::<S, F>(simd, label, c))),
+            (Sums::Squared, false) => add!(Sums::Squared, c => Goal::Is(is_class::<S, F>(simd, label, c))),
+            (Sums::Rates, false) => add!(Sums::Rates, c => Goal::Is(is_class::<S, F>(simd, label, c))),
+            (kind, true) => add!(kind, c => Goal::Number(load_goal::<S, F>(simd, tile, c, at))),
         }
         if plan.pointwise != Pointwise::Nothing {
             let (term, w) = if ONE_HOT {
@@ -174,7 +172,7 @@ fn term<S: Simd, F: Number>(simd: S, plan: &Plan<F>, of: &Channel<F::Wide<S>>, e
     match plan.pointwise {
         Pointwise::Focal(gamma) => {
             let lack = of.others * exps.full;
-            log * power::<S, F>(simd, gamma, lack, || F::log(simd, lack))
+            log * power::<S, F>(simd, gamma, lack)
         }
         _ => log,
     }
@@ -280,22 +278,18 @@ fn gradient_with<S: Simd, F: Number, const ONE_HOT: bool>(
             picked = only::<S, F>(simd, keep, steep);
             common = picked;
         }
-        let is = |c: usize| is_class::<S, F>(simd, label, c);
         macro_rules! overlap {
-            ($along:expr, $toward:expr) => {
-                for c in 0..n {
-                    e[c] *= exps.inverse;
-                    let constant = F::Wide::<S>::splat(simd, factors.constant[c]);
-                    let a = F::Wide::<S>::splat(simd, factors.target[c]);
-                    dp[c] = $along(constant, e[c]) - $toward(c, a);
-                    common -= e[c] * dp[c];
+            (|$constant:ident, $p:ident| $along:expr, |$c:ident, $a:ident| $toward:expr) => {
+                for $c in 0..n {
+                    e[$c] *= exps.inverse;
+                    let $p = e[$c];
+                    let $constant = F::Wide::<S>::splat(simd, factors.constant[$c]);
+                    let $a = F::Wide::<S>::splat(simd, factors.target[$c]);
+                    dp[$c] = $along - $toward;
+                    common -= $p * dp[$c];
                 }
             };
         }
-        let plain = |constant: F::Wide<S>, _| constant;
-        let squared = |constant: F::Wide<S>, p| constant * p;
-        let index = |c: usize, a| only::<S, F>(simd, is(c), a);
-        let soft = |c: usize, a| load_goal::<S, F>(simd, tile, c, at) * a;
         match (plan.sums, ONE_HOT) {
             (Sums::Nothing, _) => {
                 for c in 0..n {
@@ -303,20 +297,27 @@ fn gradient_with<S: Simd, F: Number, const ONE_HOT: bool>(
                     dp[c] = zero;
                 }
             }
-            (Sums::Squared, false) => overlap!(squared, index),
-            (Sums::Squared, true) => overlap!(squared, soft),
-            (_, false) => overlap!(plain, index),
-            (_, true) => overlap!(plain, soft),
-        }
-        let mut store = |c: usize, dz: F::Wide<S>| {
-            dz.store_slice(&mut tile.logits[c * tile.row + at..c * tile.row + at + F::LANES]);
-        };
-        match (plan.pointwise, ONE_HOT) {
-            (Pointwise::Nothing, _) => (0..n).for_each(|c| store(c, e[c] * (dp[c] + common))),
-            (_, false) => {
-                (0..n).for_each(|c| store(c, e[c] * (dp[c] + common) - only::<S, F>(simd, is(c), picked)));
+            (Sums::Squared, false) => {
+                overlap!(|b, p| b * p, |c, a| only::<S, F>(simd, is_class::<S, F>(simd, label, c), a));
             }
-            (_, true) => (0..n).for_each(|c| store(c, e[c] * (dp[c] + common) - d[c])),
+            (Sums::Squared, true) => overlap!(|b, p| b * p, |c, a| load_goal::<S, F>(simd, tile, c, at) * a),
+            (_, false) => overlap!(|b, _p| b, |c, a| only::<S, F>(simd, is_class::<S, F>(simd, label, c), a)),
+            (_, true) => overlap!(|b, _p| b, |c, a| load_goal::<S, F>(simd, tile, c, at) * a),
+        }
+        macro_rules! store {
+            (|$c:ident| $dz:expr) => {
+                for $c in 0..n {
+                    let to = $c * tile.row + at;
+                    ($dz).store_slice(&mut tile.logits[to..to + F::LANES]);
+                }
+            };
+        }
+        match (plan.pointwise, ONE_HOT) {
+            (Pointwise::Nothing, _) => store!(|c| e[c] * (dp[c] + common)),
+            (_, false) => {
+                store!(|c| e[c] * (dp[c] + common) - only::<S, F>(simd, is_class::<S, F>(simd, label, c), picked));
+            }
+            (_, true) => store!(|c| e[c] * (dp[c] + common) - d[c]),
         }
     }
 }
@@ -341,7 +342,7 @@ fn steepness<S: Simd, F: Number>(
         Power::One => u - entropy,
         Power::Two => u * (u - entropy - entropy),
         Power::Other(exponent) => {
-            let raised = power::<S, F>(simd, gamma, u, || F::log(simd, u));
+            let raised = power::<S, F>(simd, gamma, u);
             let steep = raised - raised / u * entropy * exponent;
             only::<S, F>(simd, u.simd_ne(F::Wide::<S>::splat(simd, F::default())), steep)
         }
