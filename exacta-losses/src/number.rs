@@ -26,7 +26,7 @@ pub(crate) trait Number: SimdFloatElement + PartialOrd + Send + Sync + 'static {
     fn exp<S: Simd>(simd: S, x: Self::Wide<S>) -> Self::Wide<S>;
     /// `x`, or the lowest argument of [`Number::exp_core`] where it is below; NaN stays.
     fn clamp<S: Simd>(simd: S, x: Self::Wide<S>) -> Self::Wide<S>;
-    /// `e^x` for what [`Number::clamp`] gives: below, the smallest normal number stands for less.
+    /// `e^x` for what [`Number::clamp`] gives.
     fn exp_core<S: Simd>(simd: S, x: Self::Wide<S>) -> Self::Wide<S>;
     /// `v` where `mask`, else 0.
     fn only<S: Simd>(simd: S, mask: Self::WideMask<S>, v: Self::Wide<S>) -> Self::Wide<S>;
@@ -79,7 +79,7 @@ impl Number for f32 {
 
     #[inline(always)]
     fn exp<S: Simd>(simd: S, x: f32x8<S>) -> f32x8<S> {
-        exponential::exp_f32(simd, x)
+        Self::exp_core(simd, Self::clamp(simd, x))
     }
 
     #[inline(always)]
@@ -132,7 +132,7 @@ impl Number for f64 {
 
     #[inline(always)]
     fn exp<S: Simd>(simd: S, x: f64x4<S>) -> f64x4<S> {
-        exponential::exp_f64(simd, x)
+        Self::exp_core(simd, Self::clamp(simd, x))
     }
 
     #[inline(always)]
