@@ -25,8 +25,8 @@ pub(crate) trait Number: SimdFloatElement + PartialOrd + Send + Sync + 'static {
     /// `e^x` for `x <= 0`; see [`exponential`].
     fn exp<S: Simd>(simd: S, x: Self::Wide<S>) -> Self::Wide<S>;
     /// `x`, or the lowest argument of [`Number::exp_core`] where it is below; NaN stays.
-    fn clamp<S: Simd>(simd: S, x: Self::Wide<S>) -> Self::Wide<S>;
-    /// `e^x` for what [`Number::clamp`] gives.
+    fn clamp_exp<S: Simd>(simd: S, x: Self::Wide<S>) -> Self::Wide<S>;
+    /// `e^x` for what [`Number::clamp_exp`] gives.
     fn exp_core<S: Simd>(simd: S, x: Self::Wide<S>) -> Self::Wide<S>;
     /// `v` where `mask`, else 0.
     fn only<S: Simd>(simd: S, mask: Self::WideMask<S>, v: Self::Wide<S>) -> Self::Wide<S>;
@@ -63,7 +63,7 @@ impl Number for f32 {
     }
 
     #[inline(always)]
-    fn clamp<S: Simd>(simd: S, x: f32x8<S>) -> f32x8<S> {
+    fn clamp_exp<S: Simd>(simd: S, x: f32x8<S>) -> f32x8<S> {
         let lowest = f32x8::splat(simd, exponential::LOWEST_F32);
         if simd.level().is_fallback() {
             return x.simd_lt(lowest).select(lowest, x);
@@ -79,7 +79,7 @@ impl Number for f32 {
 
     #[inline(always)]
     fn exp<S: Simd>(simd: S, x: f32x8<S>) -> f32x8<S> {
-        Self::exp_core(simd, Self::clamp(simd, x))
+        Self::exp_core(simd, Self::clamp_exp(simd, x))
     }
 
     #[inline(always)]
@@ -116,7 +116,7 @@ impl Number for f64 {
     }
 
     #[inline(always)]
-    fn clamp<S: Simd>(simd: S, x: f64x4<S>) -> f64x4<S> {
+    fn clamp_exp<S: Simd>(simd: S, x: f64x4<S>) -> f64x4<S> {
         let lowest = f64x4::splat(simd, exponential::LOWEST_F64);
         if simd.level().is_fallback() {
             return x.simd_lt(lowest).select(lowest, x);
@@ -132,7 +132,7 @@ impl Number for f64 {
 
     #[inline(always)]
     fn exp<S: Simd>(simd: S, x: f64x4<S>) -> f64x4<S> {
-        Self::exp_core(simd, Self::clamp(simd, x))
+        Self::exp_core(simd, Self::clamp_exp(simd, x))
     }
 
     #[inline(always)]

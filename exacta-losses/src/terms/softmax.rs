@@ -40,7 +40,7 @@ fn exponentials<S: Simd, F: Number>(
     let mut sum = F::Wide::<S>::splat(simd, F::default());
     for c in 0..n {
         d[c] -= most;
-        e[c] = F::exp_core(simd, F::clamp(simd, d[c]));
+        e[c] = F::exp_core(simd, F::clamp_exp(simd, d[c]));
         sum += e[c];
     }
     let full = F::Wide::<S>::splat(simd, F::from_f64(1.0)) / sum;
@@ -336,7 +336,7 @@ fn steepness<S: Simd, F: Number>(
     };
     let u = of.others * exps.full;
     // Clamped, for p log p is 0 at 0.
-    let entropy = of.e * exps.full * (F::clamp(simd, of.d) - of.log_sum::<S, F>(simd, exps));
+    let entropy = of.e * exps.full * (F::clamp_exp(simd, of.d) - of.log_sum::<S, F>(simd, exps));
     match gamma {
         Power::Zero => F::Wide::<S>::splat(simd, F::from_f64(1.0)),
         Power::One => u - entropy,
