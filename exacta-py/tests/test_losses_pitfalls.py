@@ -168,9 +168,9 @@ def test_p66_mask_after_activation(backend):
 
 
 def test_p67_two_smoothing_constants(backend):
-    """With 0 and 0 the definition has no value, and the result is NaN as documented."""
+    """Given apart, 0 and 0 count as a loss of 0; one number 0 is NaN as documented."""
     zeros = torch.zeros(1, 1, 4, 4)
-    for smooth, wanted in (((1, 1), 0.0), ((0, 1), 1.0), (1, 0.0)):
+    for smooth, wanted in (((1, 1), 0.0), ((0, 1), 1.0), ((0, 0), 0.0), (1, 0.0)):
         loss = losses.DiceLoss(activation="none", target_format="one-hot", smooth=smooth, backend=backend)
         assert loss(zeros, zeros).item() == wanted
     assert torch.isnan(one_hot_loss(losses.DiceLoss, backend)(zeros, zeros))

@@ -1,8 +1,8 @@
 """Training losses and their gradients as functions of arrays, without a framework's autograd.
 
-What each loss means, its settings and its defaults are those of the class of the same name in `exacta.losses`; here a loss
-is named as its formula's file is, and settings are keywords. The base for a `custom_vjp` of JAX or for training loops in
-NumPy; importing it imports no framework.
+What each loss means, its settings and its defaults are those of the class of the same name in `exacta.losses`; here a
+loss is named as its formula's file is, and settings are keywords. The base for a `custom_vjp` of JAX or for training
+loops in NumPy; importing it imports no framework.
 """
 
 from __future__ import annotations
@@ -151,8 +151,8 @@ def value_and_grad(
 def soft_skeletonize(probs: Any, *, iterations: int = 10, gradient: Any = None) -> Any:
     r"""Return the soft skeleton of probabilities, or what flows back from it.
 
-    ``S = relu(x - O(x))``; then `iterations` times ``x = E(x)``, ``d = relu(x - O(x))``, ``S = S + relu(d - S d)``. E is
-    the least of a voxel and its face neighbours, O the largest of E over the full neighbourhood of 9 or 27 voxels.
+    ``S = relu(x - O(x))``; then `iterations` times ``x = E(x)``, ``d = relu(x - O(x))``, ``S = S + relu(d - S d)``. E
+    is the least of a voxel and its face neighbours, O the largest of E over the full neighbourhood of 9 or 27 voxels.
 
     Parameters
     ----------
@@ -161,8 +161,8 @@ def soft_skeletonize(probs: Any, *, iterations: int = 10, gradient: Any = None) 
     iterations : int, default 10
         At least the radius of what is to become thin.
     gradient : array of float, the shape of `probs`, or None
-        If given, the derivative of ``sum(gradient * S)`` by `probs` is returned: of equal neighbours the first in raster
-        order is handed the gradient.
+        If given, the derivative of ``sum(gradient * S)`` by `probs` is returned: of equal neighbours the first in
+        raster order is handed the gradient.
 
     Returns
     -------

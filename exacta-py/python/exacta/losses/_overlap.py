@@ -105,7 +105,7 @@ class DiceLoss(_OverlapLoss):
         gets is that of the whole batch times the number of processes, which DDP divides by again.
     smooth : float or (float, float), default 1e-5
         Added to numerator and denominator, or one number for each; at least 0. With 0 an absent class without predicted
-        mass is NaN.
+        mass is NaN; with (0, 0) it counts with a loss of 0.
     ignore_index : int or None, default None
         Label whose voxels are left out, of any value; for labels only.
     backend : {"auto", "native", "torch"}, default "auto"
