@@ -197,8 +197,8 @@ def draw_curve(losses: list[float], scores: list[tuple[int, np.ndarray]], path: 
             ms=4,
             label=f"Dice, {CLASSES[c + 1]}",
         )
-    right.set(ylim=(0, 1), ylabel="Dice of the half that was not trained on")
-    right.legend(loc="center right", frameon=False)
+    right.set(ylim=(0, 1), ylabel="Dice of the other half of the brain")
+    right.legend(loc="lower left", frameon=False)
     figure.tight_layout()
     figure.savefig(path)
     plt.close(figure)
