@@ -196,6 +196,19 @@ impl Edt {
         Ok(out.permuted_axes(order))
     }
 
+    /// In which arithmetic distances of an image in C order are found, its axes taken as the last of three.
+    pub(crate) fn arithmetic(&self, shape: &[usize]) -> Arithmetic {
+        let axes: Vec<(f64, usize)> = (0..self.axes).map(|axis| (self.spacing[axis], shape[axis])).collect();
+        let mut spacing = [1.0; 3];
+        spacing[3 - self.axes..].copy_from_slice(&self.spacing[..self.axes]);
+        match whole(&axes) {
+            Some(whole) if whole.largest < 1 << 24 => {
+                Arithmetic { spacing: spacing.map(|h| h / whole.unit), unit: whole.unit * whole.unit, single: true }
+            }
+            _ => Arithmetic { spacing, unit: 1.0, single: false },
+        }
+    }
+
     /// One image of a byte a voxel in C order, which has both sides, to its other side: `out` as `finish` says.
     pub(crate) fn sides<O: Output>(
         &self,

@@ -22,6 +22,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod compact;
 mod counters;
 mod edt;
 mod envelope;

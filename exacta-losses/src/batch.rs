@@ -215,6 +215,16 @@ impl<'a> LossBatch<'a> {
         width: usize,
         f: impl Fn(&mut Tile<F>, &mut [f64]) + Sync,
     ) -> Vec<f64> {
+        // One call a tile costs nothing, and the loop is compiled once.
+        self.sum_each_tile(cpu, width, &f)
+    }
+
+    fn sum_each_tile<F: Number>(
+        &self,
+        cpu: &Cpu,
+        width: usize,
+        f: &(dyn Fn(&mut Tile<F>, &mut [f64]) + Sync),
+    ) -> Vec<f64> {
         let partials = self.map_blocks(cpu, |case, voxels| {
             let mut sums = vec![0.0; width];
             let mut tile = Tile::new(self.channels(), self.one_hot);
@@ -254,6 +264,8 @@ impl<'a> LossBatch<'a> {
                 input: self.shape.clone(),
             });
         }
+        // One call a tile costs nothing, and the loop is compiled once a dtype.
+        let f: &(dyn Fn(&mut Tile<F>) + Sync) = &f;
         match out {
             LogitsMut::F16(array) => self.write_with(cpu, array, Half, f),
             LogitsMut::Bf16(array) => self.write_with(cpu, array, Brain, f),
@@ -267,7 +279,7 @@ impl<'a> LossBatch<'a> {
         cpu: &Cpu,
         out: ArrayViewMutD<'_, C::Word>,
         codec: C,
-        f: impl Fn(&mut Tile<F>) + Sync,
+        f: &(dyn Fn(&mut Tile<F>) + Sync),
     ) -> Result<()> {
         let out = Sink::new(view::six_axes(out, true)?);
         let blocks = self.voxels().div_ceil(BLOCK);

@@ -8,7 +8,7 @@
 //! | `e^x`, double | `x <= 0` | 1.5 | samples |
 //! | `log x`, double | `x >= 0` | 1.5 | samples |
 //!
-//! Results of `e^x` below the smallest normal number are 0. NaN gives NaN, `log 0` is minus infinity.
+//! Results of `e^x` below 0.7 of the smallest normal number are 0. NaN gives NaN, `log 0` is minus infinity.
 //!
 //! `e^x = 2^n e^r` with `n = round(x / log 2)` and `r` reduced by `log 2` in two parts (Cody and Waite, Software Manual for
 //! the Elementary Functions, 1980); `log x = n log 2 + log m` with `m` in `[sqrt(1/2), sqrt(2))`. The polynomials of single precision
@@ -31,8 +31,14 @@ const LOG_F32: [f32; 8] = [
     -0.076_344_929_6,
 ];
 
+/// Less than every `x` whose result is not 0: here `2^n` is 0 in bits, so that clamped arguments give 0.
+pub(crate) const LOWEST_F32: f32 = -88.0;
+/// The same in double precision.
+pub(crate) const LOWEST_F64: f64 = -709.0;
+
+/// `e^x` for `x` from [`LOWEST_F32`] to 0.
 #[inline(always)]
-pub(crate) fn exp_f32<S: Simd>(simd: S, x: f32x8<S>) -> f32x8<S> {
+pub(crate) fn exp_core_f32<S: Simd>(simd: S, x: f32x8<S>) -> f32x8<S> {
     // Adding 1.5 * 2^23 leaves the nearest whole number in the low bits.
     const ROUND: f32 = 12_582_912.0;
     let shifted = x * std::f32::consts::LOG2_E + ROUND;
@@ -46,8 +52,7 @@ pub(crate) fn exp_f32<S: Simd>(simd: S, x: f32x8<S>) -> f32x8<S> {
     let e = q * (r * r) + r + 1.0;
     let bits: u32x8<S> = shifted.bitcast();
     let scale: f32x8<S> = ((bits << 23) + 0x3f80_0000).bitcast();
-    // Below the logarithm of the smallest normal number; a NaN is not below.
-    x.simd_lt(f32x8::splat(simd, -87.336_54)).select(f32x8::splat(simd, 0.0), e * scale)
+    e * scale
 }
 
 #[inline(always)]
@@ -82,8 +87,9 @@ fn special<S: Simd>(simd: S, x: f32x8<S>, log: f32x8<S>) -> f32x8<S> {
     x.simd_lt(f32x8::splat(simd, f32::INFINITY)).select(log, x)
 }
 
+/// `e^x` for `x` from [`LOWEST_F64`] to 0.
 #[inline(always)]
-pub(crate) fn exp_f64<S: Simd>(simd: S, x: f64x4<S>) -> f64x4<S> {
+pub(crate) fn exp_core_f64<S: Simd>(simd: S, x: f64x4<S>) -> f64x4<S> {
     const ROUND: f64 = 6_755_399_441_055_744.0;
     let shifted = x * std::f64::consts::LOG2_E + ROUND;
     let n = shifted - ROUND;
@@ -107,7 +113,7 @@ pub(crate) fn exp_f64<S: Simd>(simd: S, x: f64x4<S>) -> f64x4<S> {
     let e = q * (r * r) + r + 1.0;
     let bits: u64x4<S> = shifted.bitcast();
     let scale: f64x4<S> = ((bits << 52) + 0x3ff0_0000_0000_0000).bitcast();
-    x.simd_lt(f64x4::splat(simd, -708.396_418_532_264_1)).select(f64x4::splat(simd, 0.0), e * scale)
+    e * scale
 }
 
 #[inline(always)]
@@ -135,4 +141,127 @@ pub(crate) fn log_f64<S: Simd>(simd: S, x: f64x4<S>) -> f64x4<S> {
     let log = n * 0.693_147_180_369_123_8 + (f - (half - low));
     let log = x.simd_eq(f64x4::splat(simd, 0.0)).select(f64x4::splat(simd, f64::NEG_INFINITY), log);
     x.simd_lt(f64x4::splat(simd, f64::INFINITY)).select(log, x)
+}
+
+#[cfg(test)]
+mod tests {
+    use exacta_core::Level;
+    use exacta_core::testing::levels;
+
+    use crate::number::Number;
+
+    /// One of the two functions of a slice of whole vectors.
+    fn run<F: Number>(level: Level, exp: bool, values: &mut [F]) {
+        exacta_core::dispatch!(level, simd => run_with(simd, exp, values));
+    }
+
+    #[inline(always)]
+    fn run_with<S: fearless_simd::Simd, F: Number>(simd: S, exp: bool, values: &mut [F]) {
+        use fearless_simd::SimdBase;
+        for chunk in values.chunks_exact_mut(F::LANES) {
+            let x = F::Wide::<S>::from_slice(simd, chunk);
+            if exp { F::exp(simd, x) } else { F::log(simd, x) }.store_slice(chunk);
+        }
+    }
+
+    /// Distance to the exact value in units in the last place of the nearest float.
+    fn ulps(found: f32, exact: f64) -> f64 {
+        let near = (exact as f32).abs().max(f32::MIN_POSITIVE);
+        (f64::from(found) - exact).abs() / f64::from(near.next_up() - near)
+    }
+
+    /// All floats of a range of bits; in debug builds one of 251, spread evenly, for these run without optimisation.
+    fn check(bits: std::ops::RangeInclusive<u32>, exp: bool, exact: impl Fn(f64) -> f64 + Sync) {
+        let step = if cfg!(debug_assertions) { 251 } else { 1 };
+        let count = (bits.end() - bits.start()) / step + 1;
+        let parts = 64;
+        let worst = exacta_core::parallel::Threads::Current.map(parts, |part| {
+            let (from, to) =
+                (count as u64 * part as u64 / parts as u64, count as u64 * (part as u64 + 1) / parts as u64);
+            let mut worst = (0.0, 0.0f32);
+            for start in (from..to).step_by(4096) {
+                let mut values = [1.0f32; 4096];
+                let len = 4096.min(to - start) as usize;
+                for (i, value) in values[..len].iter_mut().enumerate() {
+                    *value = f32::from_bits(bits.start() + step * (start as u32 + i as u32));
+                }
+                let given = values;
+                run(Level::new(), exp, &mut values);
+                for (&x, &y) in given.iter().zip(&values) {
+                    let error = ulps(y, exact(f64::from(x)));
+                    if error > worst.0 {
+                        worst = (error, x);
+                    }
+                }
+            }
+            worst
+        });
+        let worst = worst.into_iter().fold((0.0, 0.0), |a, b| if b.0 > a.0 { b } else { a });
+        assert!(worst.0 <= 1.0, "{} units in the last place at {:e}", worst.0, worst.1);
+    }
+
+    #[test]
+    fn exp_of_every_float_that_matters() {
+        // From -2^-25, above which the result is 1 to the last place, to the logarithm of the smallest normal number.
+        check((1 << 31 | 0x3300_0000)..=(-87.336f32).to_bits(), true, f64::exp);
+        let mut small = [-0.0, -1e-45, -1e-30, -2.9e-8, f32::NEG_INFINITY, -1e30, -87.7, f32::NAN];
+        run(Level::new(), true, &mut small);
+        assert_eq!(small[..7], [1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
+        assert!(small[7].is_nan());
+    }
+
+    #[test]
+    fn log_of_every_positive_float() {
+        check(1..=f32::MAX.to_bits(), false, f64::ln);
+        let mut special = [0.0, 1.0, f32::INFINITY, f32::NAN, -0.0, 1.0, 1.0, 1.0];
+        run(Level::new(), false, &mut special);
+        assert_eq!(special[..3], [f32::NEG_INFINITY, 0.0, f32::INFINITY]);
+        assert!(special[3].is_nan() && special[4] == f32::NEG_INFINITY);
+    }
+
+    #[test]
+    fn doubles_agree_with_the_standard_library() {
+        let mut x = -708.0;
+        while x < 0.0 {
+            let arguments = [x, x / 7.0, x * 1e-3, x * 1e-9];
+            let (mut exps, mut logs) = (arguments, arguments.map(f64::abs));
+            run(Level::new(), true, &mut exps);
+            run(Level::new(), false, &mut logs);
+            for (i, x) in arguments.into_iter().enumerate() {
+                // Half a unit for each side's rounding, one for ours.
+                let close = |found: f64, exact: f64| (found - exact).abs() <= 2.0 * f64::EPSILON * exact.abs();
+                assert!(close(exps[i], x.exp()), "exp {x}: {} {}", exps[i], x.exp());
+                assert!(close(logs[i], x.abs().ln()), "log {x}: {} {}", logs[i], x.abs().ln());
+            }
+            x += 0.003_7;
+        }
+        let mut special = [f64::NEG_INFINITY, -708.8, f64::NAN, -0.0];
+        run(Level::new(), true, &mut special);
+        assert!(special[0] == 0.0 && special[1] == 0.0 && special[2].is_nan() && special[3] == 1.0);
+        let mut special = [0.0, 5e-324, f64::INFINITY, 1.0];
+        run(Level::new(), false, &mut special);
+        assert_eq!(special, [f64::NEG_INFINITY, 5e-324f64.ln(), f64::INFINITY, 0.0]);
+    }
+
+    #[test]
+    fn every_instruction_set_gives_the_same_bits() {
+        let singles: Vec<f32> = (0..40_000u32).map(|i| f32::from_bits(i.wrapping_mul(107_377) & 0x7fff_ffff)).collect();
+        let doubles: Vec<f64> = singles.iter().map(|&x| f64::from(x) * 1.000_000_1).collect();
+        for exp in [true, false] {
+            let sign = if exp { -1.0 } else { 1.0 };
+            let bits = |level| {
+                let mut a: Vec<f32> = singles.iter().map(|x| sign * x).collect();
+                let mut b: Vec<f64> = doubles.iter().map(|x| f64::from(sign) * x).collect();
+                run(level, exp, &mut a);
+                run(level, exp, &mut b);
+                // Which NaN it is does not matter.
+                let a: Vec<u32> = a.iter().map(|x| if x.is_nan() { 1 } else { x.to_bits() }).collect();
+                (a, b.iter().map(|x| if x.is_nan() { 1 } else { x.to_bits() }).collect::<Vec<_>>())
+            };
+            let want = bits(Level::new());
+            for level in levels() {
+                assert!(bits(level) == want, "{level:?} exp {exp}");
+            }
+        }
+    }
 }

@@ -23,6 +23,8 @@ mod logits;
 mod loss;
 mod lovasz;
 mod lovasz_hinge;
+#[cfg(feature = "testing")]
+mod naive;
 mod number;
 mod params;
 mod predict;
@@ -54,6 +56,8 @@ pub use logits::{Logits, LogitsMut};
 pub use loss::{Forward, Kept, Loss, Pooled, Saved, Statistics};
 pub use lovasz::{Classes, LovaszSoftmax};
 pub use lovasz_hinge::LovaszHinge;
+#[cfg(feature = "testing")]
+pub use naive::{NaiveBatch, naive_gradient, naive_value};
 pub use params::{Param, Params};
 pub use registry::{LOSSES, loss};
 pub use smooth::Smooth;

@@ -13,6 +13,7 @@ use crate::loss::{Forward, Loss, Saved};
 use crate::predict::{chain, class, predict};
 use crate::real::Float;
 use crate::tile::Tile;
+use crate::topk_ce::check_weights;
 
 /// Which classes the Lovász-softmax loss averages over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -56,7 +57,7 @@ impl std::str::FromStr for Classes {
 /// `lovasz_softmax(probas, labels, classes, per_image, ignore)` of the authors.
 /// # Reference
 /// Berman, Triki, Blaschko: The Lovász-softmax loss, 2018, equations 8, 9 and 11.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LovaszSoftmax {
     /// Softmax of the input, or the input as it is.
     pub from_logits: bool,
@@ -66,11 +67,19 @@ pub struct LovaszSoftmax {
     pub per_image: bool,
     /// Whether channel 0 is a class.
     pub include_background: bool,
+    /// Weights of the mean over classes, one a channel.
+    pub class_weight: Option<Vec<f64>>,
 }
 
 impl Default for LovaszSoftmax {
     fn default() -> Self {
-        Self { from_logits: true, classes: Classes::Present, per_image: false, include_background: true }
+        Self {
+            from_logits: true,
+            classes: Classes::Present,
+            per_image: false,
+            include_background: true,
+            class_weight: None,
+        }
     }
 }
 
@@ -177,6 +186,7 @@ impl LovaszSoftmax {
             let rule = "be \"index\" for the Lovász-softmax loss".to_owned();
             return Err(Error::LossOption { argument: "target_format", rule, value: "\"one-hot\"".to_owned() });
         }
+        check_weights(self.class_weight.as_deref(), batch.channels())?;
         background(self.include_background, batch.channels())
     }
 
@@ -221,13 +231,19 @@ impl LovaszSoftmax {
         let active = |row: &Row| if self.classes == Classes::All { row.included > 0 } else { row.foreground > 0 };
         let groups = found.chunks(rows.channels.max(1));
         let counted = groups.clone().filter(|rows| rows.iter().any(|row| row.included > 0)).count();
+        let weight = |c: usize| self.class_weight.as_ref().map_or(1.0, |weights| weights[rows.first + c]);
         let (mut value, mut shares) = (0.0, Vec::with_capacity(found.len()));
         for group in groups {
-            let many = group.iter().filter(|row| active(row)).count();
-            let share = if many > 0 { 1.0 / count(many) / count(counted) } else { 0.0 };
-            let sum = group.iter().filter(|row| active(row)).fold(0.0, |sum, row| sum + row.loss);
-            value += if many > 0 { sum / count(many) / count(counted) } else { 0.0 };
-            shares.extend(group.iter().map(|row| if active(row) { share } else { 0.0 }));
+            let weights = group.iter().enumerate().map(|(c, row)| if active(row) { weight(c) } else { 0.0 });
+            let total: f64 = weights.clone().sum();
+            let (mut sum, many) = (0.0, total * count(counted));
+            for (row, weight) in group.iter().zip(weights) {
+                if weight > 0.0 {
+                    sum += weight * row.loss;
+                }
+                shares.push(if weight > 0.0 { weight / many } else { 0.0 });
+            }
+            value += if total > 0.0 { sum / many } else { 0.0 };
         }
         let kept = F::keep_all(codes.into_iter().map(F::kept).collect());
         Ok(Forward { values: vec![value], saved: Saved { numbers: shares, kept } })

@@ -1,7 +1,9 @@
 //! The two number types that losses are computed in, and their fixed vectors.
 
-use exacta_core::Level;
-use fearless_simd::{Simd, SimdElement, SimdFloat, SimdFloatElement, SimdMask, f32x8, f64x4};
+use fearless_simd::{
+    Bytes, Select, Simd, SimdBase, SimdElement, SimdFloat, SimdFloatElement, SimdMask, f32x8, f64x4, mask32x8,
+    mask64x4, u32x8, u64x4,
+};
 
 use crate::exponential;
 
@@ -12,7 +14,9 @@ pub(crate) trait Number: SimdFloatElement + PartialOrd + Send + Sync + 'static {
     /// Elements in a vector.
     const LANES: usize;
     /// A vector of [`Self::LANES`] elements.
-    type Wide<S: Simd>: SimdFloat<S, Element = Self, Mask: SimdMask<S, Element = <Self as SimdElement>::Mask>>;
+    type Wide<S: Simd>: SimdFloat<S, Element = Self, Mask = Self::WideMask<S>>;
+    /// A mask of such a vector.
+    type WideMask<S: Simd>: SimdMask<S, Element = <Self as SimdElement>::Mask> + Select<Self::Wide<S>>;
 
     /// The nearest number.
     fn from_f64(value: f64) -> Self;
@@ -20,6 +24,12 @@ pub(crate) trait Number: SimdFloatElement + PartialOrd + Send + Sync + 'static {
     fn to_f64(self) -> f64;
     /// `e^x` for `x <= 0`; see [`exponential`].
     fn exp<S: Simd>(simd: S, x: Self::Wide<S>) -> Self::Wide<S>;
+    /// `x`, or the lowest argument of [`Number::exp_core`] where it is below; NaN stays.
+    fn clamp_exp<S: Simd>(simd: S, x: Self::Wide<S>) -> Self::Wide<S>;
+    /// `e^x` for what [`Number::clamp_exp`] gives.
+    fn exp_core<S: Simd>(simd: S, x: Self::Wide<S>) -> Self::Wide<S>;
+    /// `v` where `mask`, else 0.
+    fn only<S: Simd>(simd: S, mask: Self::WideMask<S>, v: Self::Wide<S>) -> Self::Wide<S>;
     /// The natural logarithm of `x >= 0`; see [`exponential`].
     fn log<S: Simd>(simd: S, x: Self::Wide<S>) -> Self::Wide<S>;
 }
@@ -27,6 +37,7 @@ pub(crate) trait Number: SimdFloatElement + PartialOrd + Send + Sync + 'static {
 impl Number for f32 {
     const LANES: usize = 8;
     type Wide<S: Simd> = f32x8<S>;
+    type WideMask<S: Simd> = mask32x8<S>;
 
     #[expect(clippy::cast_possible_truncation, reason = "rounding is meant")]
     #[inline(always)]
@@ -40,8 +51,35 @@ impl Number for f32 {
     }
 
     #[inline(always)]
+    fn only<S: Simd>(simd: S, mask: mask32x8<S>, v: f32x8<S>) -> f32x8<S> {
+        #[cfg(target_arch = "x86_64")]
+        if simd.level().as_avx512().is_some() {
+            return mask.select(v, f32x8::splat(simd, 0.0));
+        }
+        // One instruction: a mask is all ones where it is set.
+        let ones: u32x8<S> = mask.to_vector().bitcast();
+        let bits: u32x8<S> = v.bitcast();
+        (ones & bits).bitcast()
+    }
+
+    #[inline(always)]
+    fn clamp_exp<S: Simd>(simd: S, x: f32x8<S>) -> f32x8<S> {
+        let lowest = f32x8::splat(simd, exponential::LOWEST_F32);
+        if simd.level().is_fallback() {
+            return x.simd_lt(lowest).select(lowest, x);
+        }
+        // The second operand is what instructions give for NaN.
+        lowest.max(x)
+    }
+
+    #[inline(always)]
+    fn exp_core<S: Simd>(simd: S, x: f32x8<S>) -> f32x8<S> {
+        exponential::exp_core_f32(simd, x)
+    }
+
+    #[inline(always)]
     fn exp<S: Simd>(simd: S, x: f32x8<S>) -> f32x8<S> {
-        exponential::exp_f32(simd, x)
+        Self::exp_core(simd, Self::clamp_exp(simd, x))
     }
 
     #[inline(always)]
@@ -53,6 +91,7 @@ impl Number for f32 {
 impl Number for f64 {
     const LANES: usize = 4;
     type Wide<S: Simd> = f64x4<S>;
+    type WideMask<S: Simd> = mask64x4<S>;
 
     #[inline(always)]
     fn from_f64(value: f64) -> Self {
@@ -65,33 +104,39 @@ impl Number for f64 {
     }
 
     #[inline(always)]
+    fn only<S: Simd>(simd: S, mask: mask64x4<S>, v: f64x4<S>) -> f64x4<S> {
+        #[cfg(target_arch = "x86_64")]
+        if simd.level().as_avx512().is_some() {
+            return mask.select(v, f64x4::splat(simd, 0.0));
+        }
+        // One instruction: a mask is all ones where it is set.
+        let ones: u64x4<S> = mask.to_vector().bitcast();
+        let bits: u64x4<S> = v.bitcast();
+        (ones & bits).bitcast()
+    }
+
+    #[inline(always)]
+    fn clamp_exp<S: Simd>(simd: S, x: f64x4<S>) -> f64x4<S> {
+        let lowest = f64x4::splat(simd, exponential::LOWEST_F64);
+        if simd.level().is_fallback() {
+            return x.simd_lt(lowest).select(lowest, x);
+        }
+        // The second operand is what instructions give for NaN.
+        lowest.max(x)
+    }
+
+    #[inline(always)]
+    fn exp_core<S: Simd>(simd: S, x: f64x4<S>) -> f64x4<S> {
+        exponential::exp_core_f64(simd, x)
+    }
+
+    #[inline(always)]
     fn exp<S: Simd>(simd: S, x: f64x4<S>) -> f64x4<S> {
-        exponential::exp_f64(simd, x)
+        Self::exp_core(simd, Self::clamp_exp(simd, x))
     }
 
     #[inline(always)]
     fn log<S: Simd>(simd: S, x: f64x4<S>) -> f64x4<S> {
         exponential::log_f64(simd, x)
-    }
-}
-
-/// Applies a function of vectors to all elements of a slice; the last vector is filled up with `fill`.
-pub(crate) fn map_slice<F: Number>(level: Level, values: &mut [F], fill: F, exp: bool) {
-    exacta_core::dispatch!(level, simd => map_with(simd, values, fill, exp));
-}
-
-#[inline(always)]
-fn map_with<S: Simd, F: Number>(simd: S, values: &mut [F], fill: F, exp: bool) {
-    use fearless_simd::SimdBase;
-    let call = |x| if exp { F::exp(simd, x) } else { F::log(simd, x) };
-    let mut chunks = values.chunks_exact_mut(F::LANES);
-    for chunk in &mut chunks {
-        call(F::Wide::<S>::from_slice(simd, chunk)).store_slice(chunk);
-    }
-    let rest = chunks.into_remainder();
-    let last = F::Wide::<S>::from_fn(simd, |i| rest.get(i).copied().unwrap_or(fill));
-    let last = call(last);
-    for (i, value) in rest.iter_mut().enumerate() {
-        *value = last[i];
     }
 }

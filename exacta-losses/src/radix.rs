@@ -36,6 +36,8 @@ pub(crate) trait Ranked: Copy + PartialOrd + Send + Sync + Debug + 'static {
     fn digit(entry: Self::Entry, digit: (u32, u32)) -> usize;
     /// A digit of a code's magnitude, ascending in the error.
     fn code_digit(code: Self::Code, digit: (u32, u32)) -> usize;
+    /// The magnitude without its lowest bits.
+    fn above(code: Self::Code, bits: u32) -> u64;
 }
 
 macro_rules! ranked {
@@ -104,6 +106,11 @@ macro_rules! ranked {
             #[allow(clippy::cast_possible_truncation, reason = "masked")]
             fn code_digit(code: $code, (shift, bits): (u32, u32)) -> usize {
                 (code >> (1 + shift)) as usize & ((1 << bits) - 1)
+            }
+
+            #[inline(always)]
+            fn above(code: $code, bits: u32) -> u64 {
+                (code >> (1 + bits)).into()
             }
         }
     };

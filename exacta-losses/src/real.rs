@@ -16,6 +16,8 @@ pub(crate) trait Real:
 {
     const ZERO: Self;
     const ONE: Self;
+    const INFINITY: Self;
+    const NEG_INFINITY: Self;
     fn is_nan(self) -> bool;
 }
 
@@ -65,6 +67,8 @@ macro_rules! real {
         impl Real for $float {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
+            const INFINITY: Self = Self::INFINITY;
+            const NEG_INFINITY: Self = Self::NEG_INFINITY;
 
             #[inline(always)]
             fn is_nan(self) -> bool {

@@ -22,22 +22,28 @@ pub(crate) fn loss(name: &str, params: &Params) -> Result<Box<dyn Loss>> {
     let activation = || params.named("activation", Activation::Softmax);
     Ok(match name {
         "topk_ce" => {
-            params.only("topk_ce", &[&["fraction"]])?;
-            Box::new(TopKCe::new(params.number("fraction", 0.1)?)?)
+            params.only("topk_ce", &[&["fraction", "class_weight"]])?;
+            let weights = params.numbers("class_weight")?;
+            Box::new(TopKCe::new(params.number("fraction", 0.1)?)?.with_class_weight(weights))
         }
         "dice_topk_ce" => {
-            params.only("dice_topk_ce", &[OVERLAP, &["fraction", "lambda_dice", "lambda_ce", "squared_pred"]])?;
+            let own: &[&str] = &["fraction", "lambda_dice", "lambda_ce", "squared_pred", "class_weight"];
+            params.only("dice_topk_ce", &[OVERLAP, own])?;
             let [first, second] = coefficients(params, "lambda_ce")?;
             let terms = overlap(Terms::new(Activation::Softmax), params)?.with_overlap(first, dice(params)?);
-            Box::new(TopKCe::new(params.number("fraction", 0.1)?)?.with_dice(second, terms))
+            // As in the other sums with cross-entropy, weights reach that term alone.
+            let weights = params.numbers("class_weight")?;
+            Box::new(TopKCe::new(params.number("fraction", 0.1)?)?.with_dice(second, terms).with_class_weight(weights))
         }
         "lovasz_softmax" => {
-            params.only("lovasz_softmax", &[&["from_logits", "classes", "per_image", "include_background"]])?;
+            let own: &[&str] = &["from_logits", "classes", "per_image", "include_background", "class_weight"];
+            params.only("lovasz_softmax", &[own])?;
             Box::new(LovaszSoftmax {
                 from_logits: params.flag("from_logits", true)?,
                 classes: params.named("classes", Classes::Present)?,
                 per_image: params.flag("per_image", false)?,
                 include_background: params.flag("include_background", true)?,
+                class_weight: params.numbers("class_weight")?,
             })
         }
         "lovasz_hinge" => {

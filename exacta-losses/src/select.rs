@@ -20,7 +20,7 @@ impl<C: Ord + Copy> Cut<C> {
     /// Whether a value is among the largest. [`Ranked::NONE`] is for the caller to leave out.
     #[inline(always)]
     pub(crate) fn takes(&self, code: C, index: usize) -> bool {
-        code > self.threshold || (code == self.threshold && index < self.ties_before)
+        (code > self.threshold) | ((code == self.threshold) & (index < self.ties_before))
     }
 }
 
@@ -31,16 +31,23 @@ pub(crate) fn largest<F: Ranked>(threads: &Threads, codes: &[F::Code], k: u64) -
     let tasks = codes.len().div_ceil(TASK);
     let part = |task: usize| &codes[task * TASK..codes.len().min((task + 1) * TASK)];
     let mut wanted = k;
-    let mut found: Vec<((u32, u32), usize)> = Vec::new();
-    let agrees = |found: &[((u32, u32), usize)], code: F::Code| {
-        found.iter().all(|&(digit, value)| F::code_digit(code, digit) == value)
-    };
+    // What is known: the magnitude above some bits.
+    let (mut bits, mut known) = (0, None::<u64>);
     for &digit in F::DIGITS.iter().rev() {
         let counts = threads.map(tasks, |task| {
             let mut counts = vec![0u32; 1 << digit.1];
-            for &code in part(task) {
-                if code != F::NONE && agrees(&found, code) {
-                    counts[F::code_digit(code, digit)] += 1;
+            match known {
+                None => {
+                    for &code in part(task) {
+                        counts[F::code_digit(code, digit)] += u32::from(code != F::NONE);
+                    }
+                }
+                Some(known) => {
+                    for &code in part(task) {
+                        if F::above(code, bits) == known && code != F::NONE {
+                            counts[F::code_digit(code, digit)] += 1;
+                        }
+                    }
                 }
             }
             counts
@@ -54,17 +61,18 @@ pub(crate) fn largest<F: Ranked>(threads: &Threads, codes: &[F::Code], k: u64) -
             }
             wanted -= count;
         }
-        found.push((digit, value));
+        known = Some(known.unwrap_or(0) << digit.1 | value as u64);
+        bits = digit.0;
     }
-    let ties = threads
-        .map(tasks, |task| part(task).iter().filter(|&&code| code != F::NONE && agrees(&found, code)).count() as u64);
+    let is = |code: F::Code| Some(F::above(code, 0)) == known && code != F::NONE;
+    let ties = threads.map(tasks, |task| part(task).iter().filter(|&&code| is(code)).count() as u64);
     for (task, count) in ties.into_iter().enumerate() {
         if count < wanted {
             wanted -= count;
             continue;
         }
         for (i, &code) in part(task).iter().enumerate() {
-            if code != F::NONE && agrees(&found, code) {
+            if is(code) {
                 wanted -= 1;
                 if wanted == 0 {
                     return Cut { threshold: code, ties_before: task * TASK + i + 1 };

@@ -35,6 +35,7 @@ pub struct TopKCe {
     fraction: f64,
     lambda_ce: f64,
     dice: Option<Terms>,
+    class_weight: Option<Vec<f64>>,
 }
 
 impl TopKCe {
@@ -47,13 +48,19 @@ impl TopKCe {
             let rule = "lie in (0, 1]".to_owned();
             return Err(Error::LossOption { argument: "fraction", rule, value: fraction.to_string() });
         }
-        Ok(Self { fraction, lambda_ce: 1.0, dice: None })
+        Ok(Self { fraction, lambda_ce: 1.0, dice: None, class_weight: None })
     }
 
     /// The same times a coefficient, plus Dice terms with softmax.
     #[must_use]
     pub fn with_dice(self, lambda_ce: f64, dice: Terms) -> Self {
         Self { lambda_ce, dice: Some(dice), ..self }
+    }
+
+    /// The same with cross-entropy times a weight a class, before the choice of voxels.
+    #[must_use]
+    pub fn with_class_weight(self, class_weight: Option<Vec<f64>>) -> Self {
+        Self { class_weight, ..self }
     }
 
     /// The Dice terms, unless their coefficient is 0.
@@ -95,7 +102,12 @@ impl TopKCe {
             let rule = "be \"index\" for top-k cross-entropy".to_owned();
             return Err(Error::LossOption { argument: "target_format", rule, value: "\"one-hot\"".to_owned() });
         }
+        check_weights(self.class_weight.as_deref(), batch.channels())?;
         self.overlap().map_or(Ok(()), |(terms, _)| terms.check(batch.channels()))
+    }
+
+    fn weights<F: Float>(&self) -> Option<Vec<F>> {
+        Some(self.class_weight.as_ref()?.iter().map(|&weight| F::from_f64(weight)).collect())
     }
 
     fn forward_in<F: Float>(&self, cpu: &Cpu, batch: &LossBatch<'_>) -> Result<Forward> {
@@ -103,6 +115,7 @@ impl TopKCe {
         let layout = Layout { channels };
         let overlap = self.overlap();
         let ranked = self.lambda_ce != 0.0;
+        let weights = self.weights::<F>();
         let mut codes = vec![F::NONE; if ranked { cases * voxels } else { 0 }];
         let blocks = Blocks::new(&mut codes, voxels);
         let width = layout.width();
@@ -111,6 +124,9 @@ impl TopKCe {
             let (case, start, len) = (tile.case, tile.start, tile.len);
             if ranked {
                 predict_with_entropy(cpu.level, tile, &mut entropy);
+                if let Some(weights) = &weights {
+                    exacta_core::dispatch!(cpu.level, simd => weigh(simd, &tile.labels[..len], weights, &mut entropy));
+                }
                 blocks.with(case, start, len, |out| {
                     let labels = &tile.labels[..len];
                     exacta_core::dispatch!(cpu.level, simd => encode(simd, &entropy, labels, out));
@@ -174,6 +190,7 @@ impl TopKCe {
             None => (Vec::new(), false),
         };
         let scale = F::from_f64(scale * incoming);
+        let weights = self.weights::<F>();
         batch.write_gradient::<F>(cpu, grad_input, |tile| {
             let mut share = [F::default(); 512];
             let mut any = false;
@@ -186,6 +203,9 @@ impl TopKCe {
                     }
                 }
             }
+            if let Some(weights) = &weights {
+                exacta_core::dispatch!(cpu.level, simd => weigh(simd, &tile.labels[..tile.len], weights, &mut share));
+            }
             let factors = factors.get(if factors.len() == 1 { 0 } else { tile.case });
             if !any && factors.is_none() {
                 tile.logits.fill(F::ZERO);
@@ -197,6 +217,34 @@ impl TopKCe {
     }
 }
 
+/// Refuses weights that are not one a channel, finite and not negative.
+pub(crate) fn check_weights(weights: Option<&[f64]>, channels: usize) -> Result<()> {
+    let Some(weights) = weights else { return Ok(()) };
+    let (rule, value) = if weights.len() != channels {
+        (format!("have {channels} values, one a channel of input"), weights.len().to_string())
+    } else if !weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0) {
+        ("be finite and not negative".to_owned(), format!("{weights:?}"))
+    } else {
+        return Ok(());
+    };
+    Err(Error::LossOption { argument: "class_weight", rule, value })
+}
+
+/// Multiplies each value by the weight of its label.
+#[inline(always)]
+fn weigh<S: Copy, F: Float>(_: S, labels: &[F], weights: &[F], values: &mut [F]) {
+    let mut factors = [F::ONE; 512];
+    for (c, &weight) in weights.iter().enumerate() {
+        let class = class::<F>(c);
+        for (factor, &label) in factors.iter_mut().zip(labels) {
+            *factor = if label == class { weight } else { *factor };
+        }
+    }
+    for (value, &factor) in values.iter_mut().zip(&factors) {
+        *value = *value * factor;
+    }
+}
+
 /// Sum of the k largest values, and a bit a voxel for who is among them.
 fn choose<F: Float>(cpu: &Cpu, batch: &LossBatch<'_>, codes: &[F::Code], k: f64) -> (f64, Vec<u8>) {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive count")]
@@ -205,14 +253,18 @@ fn choose<F: Float>(cpu: &Cpu, batch: &LossBatch<'_>, codes: &[F::Code], k: f64)
     let per_case = voxels.div_ceil(8);
     let parts = batch.map_blocks(cpu, |case, block| {
         let first = case * voxels + block.start;
-        let mut sum = 0.0;
+        // Eight sums, so that none waits for the one before.
+        let mut sums = [0.0; 8];
         let mut bytes = vec![0u8; block.len().div_ceil(8)];
-        for (i, &code) in codes[first..first + block.len()].iter().enumerate() {
-            if code != F::NONE && cut.takes(code, first + i) {
-                sum += F::value(code);
-                bytes[i / 8] |= 1 << (i % 8);
+        let codes = &codes[first..first + block.len()];
+        for ((byte, codes), at) in bytes.iter_mut().zip(codes.chunks(8)).zip((first..).step_by(8)) {
+            for (i, &code) in codes.iter().enumerate() {
+                let takes = (code != F::NONE) & cut.takes(code, at + i);
+                sums[i] += if takes { F::value(code) } else { 0.0 };
+                *byte |= u8::from(takes) << i;
             }
         }
+        let sum = sums.iter().fold(0.0, |sum, part| sum + part);
         (case, block.start, sum, bytes)
     });
     let mut chosen = vec![0; batch.cases() * per_case];

@@ -50,6 +50,11 @@ impl Tversky {
         Ok(Self { gamma, ..self })
     }
 
+    /// `alpha`, `beta` and `gamma`.
+    pub const fn settings(self) -> (f64, f64, f64) {
+        (self.alpha, self.beta, self.gamma)
+    }
+
     /// From `TP`, `FP` and `FN`.
     pub(crate) fn entry(self, smooth: Smooth, [tp, fp, fn_]: [f64; 3]) -> Entry {
         let wrong = self.alpha * fp + self.beta * fn_;

@@ -53,8 +53,12 @@ pub(crate) fn pieces<T>(
     len: usize,
     mut f: impl FnMut(usize, Piece<'_, T>),
 ) {
+    let (_, channels, n0, n1, n2, n3) = view.dim();
+    if let Some(flat) = view.to_slice() {
+        let from = (case * channels + channel) * (n0 * n1 * n2 * n3) + start;
+        return f(0, Piece::Slice(&flat[from..from + len]));
+    }
     let image = view.index_axis(Axis(0), case).index_axis_move(Axis(0), channel);
-    let (_, n1, n2, n3) = image.dim();
     let mut done = 0;
     while done < len {
         let at = start + done;

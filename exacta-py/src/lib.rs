@@ -8,6 +8,7 @@ mod edt;
 mod error;
 mod evaluate;
 mod lesions;
+mod loss_maps;
 mod losses;
 mod pool;
 mod registry;
@@ -47,5 +48,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(losses::loss_from_statistics, module)?)?;
     module.add_function(wrap_pyfunction!(counts::count, module)?)?;
     module.add_function(wrap_pyfunction!(counts::of_counts, module)?)?;
+    module.add_function(wrap_pyfunction!(loss_maps::soft_skeleton, module)?)?;
+    module.add_function(wrap_pyfunction!(loss_maps::distance_maps, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::simd_level, module)?)
 }

@@ -65,7 +65,10 @@ impl<'py> Arguments<'py> {
         let (loss, ignore, threads) = (&*self.loss, self.ignore, self.threads);
         py.detach(|| {
             let cpu = Cpu { level: Level::new(), threads: pool::threads(threads) };
-            let batch = LossBatch::new(input, target, mask)?.ignoring(ignore)?.with_map(map);
+            let batch = LossBatch::new(input, target, mask)?
+                .ignoring(ignore)?
+                .with_map(map)
+                .with_distances(&exacta_edt::CpuMaps);
             f(loss, &cpu, &batch)
         })
         .map_err(|error| exception(&error))
@@ -110,7 +113,7 @@ fn settings(params: &Bound<'_, PyDict>) -> PyResult<(Params, bool, Option<i64>)>
 }
 
 /// A borrowed array of logits.
-enum Input<'py> {
+pub(crate) enum Input<'py> {
     F16(numpy::PyReadonlyArrayDyn<'py, u16>),
     Bf16(numpy::PyReadonlyArrayDyn<'py, u16>),
     F32(numpy::PyReadonlyArrayDyn<'py, f32>),
@@ -118,7 +121,7 @@ enum Input<'py> {
 }
 
 impl<'py> Input<'py> {
-    fn new(array: &Bound<'py, PyUntypedArray>, half: Option<&str>) -> PyResult<Self> {
+    pub(crate) fn new(array: &Bound<'py, PyUntypedArray>, half: Option<&str>) -> PyResult<Self> {
         let dtype = array.dtype();
         Ok(match (dtype.kind(), dtype.itemsize(), half) {
             (b'u', 2, Some("float16")) => Self::F16(borrow(array)?),
@@ -131,7 +134,7 @@ impl<'py> Input<'py> {
         })
     }
 
-    fn logits(&self) -> Logits<'_> {
+    pub(crate) fn logits(&self) -> Logits<'_> {
         match self {
             Self::F16(array) => Logits::F16(array.as_array()),
             Self::Bf16(array) => Logits::Bf16(array.as_array()),
@@ -195,10 +198,10 @@ fn kept(array: Option<&Bound<'_, PyUntypedArray>>) -> PyResult<Kept> {
     let Some(array) = array else { return Ok(Kept::Nothing) };
     let dtype = array.dtype();
     Ok(match (dtype.kind(), dtype.itemsize()) {
-        (b'f', 4) => Kept::F32(borrow(array)?.as_array().iter().copied().collect()),
-        (b'f', 8) => Kept::F64(borrow(array)?.as_array().iter().copied().collect()),
-        (b'u', 1) => Kept::U8(borrow(array)?.as_array().iter().copied().collect()),
-        (b'u', 4) => Kept::U32(borrow(array)?.as_array().iter().copied().collect()),
+        (b'f', 4) => Kept::F32(borrow(array)?.to_vec()?),
+        (b'f', 8) => Kept::F64(borrow(array)?.to_vec()?),
+        (b'u', 1) => Kept::U8(borrow(array)?.to_vec()?),
+        (b'u', 4) => Kept::U32(borrow(array)?.to_vec()?),
         _ => return Err(ExactaTypeError::new_err(format!("kept must be what the forward pass gave; got {dtype}"))),
     })
 }

@@ -4,16 +4,25 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from losses_common import BACKENDS, CASES, SPACED, inputs, keywords, made  # noqa: E402
-
 from exacta import losses  # noqa: E402
+from losses_common import BACKENDS, CASES, SPACED, inputs, keywords, made  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:softmax over a single channel")
 nan, inf = float("nan"), float("inf")
 MAKING = [
-    ("DiceLoss", {"activation": "tanh"}, ValueError, "activation must be one of 'softmax', 'sigmoid', 'none'; got 'tanh'"),
+    (
+        "DiceLoss",
+        {"activation": "tanh"},
+        ValueError,
+        "activation must be one of 'softmax', 'sigmoid', 'none'; got 'tanh'",
+    ),
     ("DiceLoss", {"activation": "tanh", "backend": "x"}, ValueError, "activation"),
-    ("DiceLoss", {"backend": "x", "target_format": "x"}, ValueError, "backend must be one of 'auto', 'native', 'torch'"),
+    (
+        "DiceLoss",
+        {"backend": "x", "target_format": "x"},
+        ValueError,
+        "backend must be one of 'auto', 'native', 'torch'",
+    ),
     ("DiceLoss", {"backend": "triton"}, ValueError, "kernels of every device are 'native'"),
     ("DiceLoss", {"target_format": "labels", "smooth": -1}, ValueError, "target_format"),
     ("DiceLoss", {"smooth": -1.0}, ValueError, "smooth must be finite, at least 0; got -1.0"),
@@ -97,8 +106,8 @@ CALLING = [
     ({"target": Y.unsqueeze(1)}, ValueError, r"pass target.squeeze\(1\)"),
     ({"target": Y > 0}, TypeError, r"pass target.long\(\)"),
     ({"target": Y + 0.5}, TypeError, "target must hold integer labels; got"),
-    ({"target": Y + 2}, ValueError, r"target must hold labels in \[0, 3\)"),
-    ({"target": Y - 1}, ValueError, "got -1"),
+    ({"target": Y + 2}, ValueError, r"target .*\[0, 3\).*[34].*ignore_index"),
+    ({"target": Y - 1}, ValueError, r"target .*\[0, 3\).*-1.*ignore_index"),
     ({"target": Y.tolist()}, TypeError, "target must be a tensor"),
 ]
 MASKS = [
@@ -136,7 +145,7 @@ def test_classes(backend):
         losses.BoundaryLoss(backend=backend)(*one, spacing=1)
     assert losses.DiceCELoss(include_background=False, lambda_dice=0, backend=backend)(*one).item() == 0
     for name in ("DiceLoss", "DiceCELoss", "FocalLoss", "DiceFocalLoss", "TopKCELoss", "LovaszSoftmaxLoss"):
-        with pytest.raises(ValueError, match="3 classes.*got 2"):
+        with pytest.raises(ValueError, match=r"3 classes.*got 2"):
             getattr(losses, name)(class_weight=[1.0, 2.0], backend=backend)(X, Y)
     with pytest.raises(ValueError, match="3 classes; got 2"):
         losses.FocalLoss(alpha=(0.1, 0.2), backend=backend)(X, Y)
@@ -162,13 +171,13 @@ def test_distance_arguments():
         loss(X, Y, spacing="1")
     loss(X, Y, distance_map=phi)
     loss = losses.HausdorffDTLoss()
-    with pytest.raises(ValueError, match="at least 0"):
+    with pytest.raises(ValueError, match=r"at least 0|not negative"):
         loss(X, Y, distance_map=phi - 1, spacing=1)
     with pytest.raises(ValueError, match="spacing must be given"):
         loss(X, Y, distance_map=phi)
     with pytest.raises(ValueError, match="finite predictions"):
-        loss(X + nan, Y, distance_map=phi)
-    with pytest.raises(ValueError, match="0 and 1 only"):
+        loss(X + nan, Y, distance_map=phi, spacing=1)
+    with pytest.raises(ValueError, match="0 and 1"):
         losses.HausdorffDTLoss(target_format="one-hot")(X, X, spacing=1)
     with pytest.raises(ValueError, match="without an empty axis"):
         loss(X[..., 0], Y[..., 0], spacing=1)
@@ -199,7 +208,7 @@ def test_hinge_arguments():
         ((X, f), ValueError, "multilabel=True"),
         ((z, f[:, :2]), ValueError, "target must have shape"),
         ((z, f * 1j), TypeError, "real"),
-        ((z, Y), ValueError, "0 and 1 only; got 2"),
+        ((z, Y), ValueError, "only.* 2"),
         ((z / 0, f), ValueError, "finite"),
     ):
         with pytest.raises(error, match=words):

@@ -9,9 +9,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from losses_common import BACKENDS, MATRIX, step  # noqa: E402
-
 from exacta import losses  # noqa: E402
+from losses_common import BACKENDS, MATRIX, step  # noqa: E402
 
 EXAMPLES = json.loads((Path(__file__).parent / "fixtures" / "loss_examples.json").read_text())
 

@@ -4,9 +4,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from losses_common import BACKENDS, step  # noqa: E402
-
 from exacta import losses  # noqa: E402
+from losses_common import BACKENDS, step  # noqa: E402
 
 pytestmark = pytest.mark.parametrize("backend", BACKENDS)
 
@@ -95,19 +94,17 @@ def test_p40_one_vector_of_weights(backend):
     common = {"class_weight": weight, "backend": backend}
     found = losses.DiceLoss(include_background=False, smooth=0, **common)(logits, labels)
     assert found.item() == pytest.approx(dice.item())
-    for loss in (
-        losses.DiceCELoss(lambda_dice=0, **common),
-        losses.FocalLoss(gamma=0, **common),
-        losses.DiceFocalLoss(lambda_dice=0, gamma=0, **common),
-    ):
-        assert loss(logits, labels).item() == pytest.approx(entropy.item())
-    plain = losses.DiceLoss(include_background=False, backend=backend)(logits, labels)
-    for loss in (
-        losses.DiceCELoss(include_background=False, **common),
-        losses.DiceFocalLoss(include_background=False, gamma=0, **common),
-    ):
-        assert loss(logits, labels).item() == pytest.approx((plain + entropy).item())
     terms = w[labels] * torch.nn.functional.cross_entropy(logits, labels, reduction="none")
+    plain = losses.DiceLoss(include_background=False, backend=backend)(logits, labels)
+    background = {"include_background": False, **common}
+    for loss, wanted in (
+        (losses.DiceCELoss(lambda_dice=0, **common), entropy),
+        (losses.DiceCELoss(**background), plain + entropy),
+        (losses.FocalLoss(gamma=0, **common), terms.mean()),
+        (losses.DiceFocalLoss(lambda_dice=0, gamma=0, **common), terms.mean()),
+        (losses.DiceFocalLoss(gamma=0, **background), plain + terms.mean()),
+    ):
+        assert loss(logits, labels).item() == pytest.approx(wanted.item())
     hardest = losses.TopKCELoss(fraction=0.5, **common)(logits, labels)
     assert hardest.item() == pytest.approx(terms.flatten().sort(descending=True).values[:7].mean().item())
 
@@ -171,9 +168,9 @@ def test_p66_mask_after_activation(backend):
 
 
 def test_p67_two_smoothing_constants(backend):
-    """With 0 and 0 the definition has no value, and the result is NaN as documented."""
+    """Given apart, 0 and 0 count as a loss of 0; one number 0 is NaN as documented."""
     zeros = torch.zeros(1, 1, 4, 4)
-    for smooth, wanted in (((1, 1), 0.0), ((0, 1), 1.0), (1, 0.0)):
+    for smooth, wanted in (((1, 1), 0.0), ((0, 1), 1.0), ((0, 0), 0.0), (1, 0.0)):
         loss = losses.DiceLoss(activation="none", target_format="one-hot", smooth=smooth, backend=backend)
         assert loss(zeros, zeros).item() == wanted
     assert torch.isnan(one_hot_loss(losses.DiceLoss, backend)(zeros, zeros))
@@ -183,7 +180,5 @@ def test_p68_batch_is_the_mean_of_its_cases(backend):
     p = torch.tensor([[0.9, 0.2, 0.6], [0.3, 0.8, 0.1]], dtype=torch.float64)
     logits, labels = torch.stack([1 - p, p], 1).log(), torch.tensor([[1, 0, 1], [1, 1, 0]])
     for reduction, wanted in (("none", [0.1891892, 0.3125]), ("mean", 0.2508446), ("sum", 0.5016892)):
-        loss = losses.GeneralizedWassersteinDiceLoss(
-            [[0, 1], [1, 0]], smooth=0, reduction=reduction, backend=backend
-        )
+        loss = losses.GeneralizedWassersteinDiceLoss([[0, 1], [1, 0]], smooth=0, reduction=reduction, backend=backend)
         assert loss(logits, labels).tolist() == pytest.approx(wanted, abs=1e-7)

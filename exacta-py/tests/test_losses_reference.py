@@ -124,7 +124,7 @@ def test_same_as_others(name):
         target = torch.from_numpy(STORED[f"input/{row['input']}/multi"])
     else:
         target = torch.from_numpy(STORED[f"input/{row['input']}/labels"])
-    one_hot = row["target"] in ("multi", "onehot", "soft") or "weight" in row["kwargs"] and "Focal" in row["class"]
+    one_hot = row["target"] in ("multi", "onehot", "soft") or ("weight" in row["kwargs"] and "Focal" in row["class"])
     if row["class"] == "soft_cldice":
         one_hot = False
     if row["target"] != "multi" and one_hot:
@@ -139,7 +139,9 @@ def test_same_as_others(name):
     if row["class"] == "HausdorffDTLoss":
         keywords["spacing"] = 1.0
     if row["class"] == "SurfaceLoss":
-        keywords["distance_map"] = torch.from_numpy(STORED[f"boundary_distance_map/{row['input']}"])[:, row["kwargs"]["idc"]]
+        keywords["distance_map"] = torch.from_numpy(STORED[f"boundary_distance_map/{row['input']}"])[
+            :, row["kwargs"]["idc"]
+        ]
     logits = logits.clone().requires_grad_()
     value = loss(logits, target, **keywords) * factor
     wanted = row["value"] if row["value"] != "array" else STORED[f"value/{name}"].sum()

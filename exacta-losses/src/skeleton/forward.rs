@@ -5,43 +5,37 @@ use std::sync::Mutex;
 use exacta_core::Level;
 use exacta_core::parallel::Threads;
 
-use super::volume::{BLOCK, Shape, Volume, block, erode, largest, widen};
+use super::volume::{BLOCK, Pool, Shape, Volume, block, block_mut, erode, largest, widen};
 use crate::real::Real;
 
-/// A voxel whose opening removed something: all that the gradient of an iteration passes through.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Residue<F> {
-    /// The voxel, in raster order.
-    pub(crate) at: u32,
-    /// The voxel whose erosion is the opening there: of equal ones the first in raster order.
-    pub(crate) from: u32,
-    /// `x - O(x)`, positive.
-    pub(crate) delta: F,
-    /// The skeleton before.
-    pub(crate) before: F,
+/// What the gradient of a skeleton needs of each iteration, the first of which is the start.
+#[derive(Debug)]
+pub(crate) struct Steps<F> {
+    /// The volume after one more erosion.
+    pub(crate) eroded: Vec<Volume<F>>,
+    /// The skeleton after the iteration.
+    pub(crate) skeletons: Vec<Volume<F>>,
 }
-
-/// Residues of each iteration, the first of which is the start.
-pub(crate) type Trace<F> = Vec<Vec<Residue<F>>>;
 
 /// Slices that one task does where there are several.
 const SLAB: usize = 16;
 
-/// The skeleton of `volume` after some iterations, in raster order; with `trace`, what the gradient needs.
+/// The skeleton of `volume` after some iterations, the last of [`Steps::skeletons`]; with `traced`, all steps, else the last alone.
 ///
-/// Memory: three volumes. Each iteration reads and writes the volume once. It ends early once erosion changes nothing, since
-/// then nothing is opened any more.
+/// Memory: four volumes, or two an iteration. Each iteration reads two volumes and writes two. It ends early once erosion
+/// changes nothing, since then nothing is opened any more.
 pub(crate) fn forward<F: Real>(
     level: Level,
     threads: &Threads,
     volume: &Volume<F>,
     iterations: usize,
-    trace: Option<&mut Trace<F>>,
-) -> Vec<F> {
+    traced: bool,
+    pool: &mut Pool<F>,
+) -> Steps<F> {
     if volume.any_nan() {
-        sweeps::<F, true>(level, threads, volume, iterations, trace)
+        sweeps::<F, true>(level, threads, volume, iterations, traced, pool)
     } else {
-        sweeps::<F, false>(level, threads, volume, iterations, trace)
+        sweeps::<F, false>(level, threads, volume, iterations, traced, pool)
     }
 }
 
@@ -50,40 +44,38 @@ fn sweeps<F: Real, const NAN: bool>(
     threads: &Threads,
     volume: &Volume<F>,
     iterations: usize,
-    mut trace: Option<&mut Trace<F>>,
-) -> Vec<F> {
+    traced: bool,
+    pool: &mut Pool<F>,
+) -> Steps<F> {
     let shape = volume.shape;
-    let mut skeleton = vec![F::ZERO; shape.voxels()];
-    let (mut here, mut next) = (None::<Volume<F>>, Volume::new(shape));
+    let mut steps = Steps { eroded: Vec::new(), skeletons: Vec::new() };
     let depth = if threads.count() == 1 { shape.slices } else { SLAB };
     for _ in 0..=iterations {
-        let current = here.as_ref().unwrap_or(volume);
+        let (mut next, mut skeleton) = (pool.take(shape), pool.take(shape));
+        let (current, before) = (steps.eroded.last().unwrap_or(volume), steps.skeletons.last());
         let slabs: Vec<_> = next
             .values
             .chunks_mut(depth * shape.slice())
-            .zip(skeleton.chunks_mut(depth * shape.rows * shape.columns))
+            .zip(skeleton.values.chunks_mut(depth * shape.slice()))
             .map(Mutex::new)
             .collect();
-        let traced = trace.is_some();
-        let done = threads.map(slabs.len(), |i| {
+        let changed = threads.map(slabs.len(), |i| {
             let mut slab = slabs[i].try_lock().expect("each slab is taken once");
             let (next, skeleton) = &mut *slab;
             let mut sweep = Sweep::<F>::new(shape);
-            let changed = exacta_core::dispatch!(level, simd => sweep.slab::<_, NAN>(simd, current, i * depth, next, skeleton, traced));
-            (changed, sweep.residues)
+            exacta_core::dispatch!(level, simd => sweep.slab::<_, NAN>(simd, (current, before), i * depth, next, skeleton))
         });
         drop(slabs);
-        let changed = done.iter().any(|(changed, _)| *changed);
-        if let Some(trace) = &mut trace {
-            trace.push(done.into_iter().flat_map(|(_, residues)| residues).collect());
+        if !traced {
+            pool.give(steps.eroded.drain(..).chain(steps.skeletons.drain(..)));
         }
-        if !changed {
+        steps.eroded.push(next);
+        steps.skeletons.push(skeleton);
+        if !changed.contains(&true) {
             break;
         }
-        let free = here.replace(next);
-        next = free.unwrap_or_else(|| Volume::new(shape));
     }
-    skeleton
+    steps
 }
 
 /// Buffers of one task.
@@ -91,15 +83,17 @@ struct Sweep<F> {
     shape: Shape,
     /// Three slices of the erosion, the largest values along its rows, and then across them: slice z at `z % 3`.
     eroded: [Vec<F>; 3],
-    along: [Vec<F>; 3],
+    along: Vec<F>,
     across: [Vec<F>; 3],
-    residues: Vec<Residue<F>>,
+    /// The skeleton before the first iteration.
+    nothing: Vec<F>,
 }
 
 impl<F: Real> Sweep<F> {
     fn new(shape: Shape) -> Self {
-        let three = || [(); 3].map(|()| vec![F::ZERO; shape.slice()]);
-        Self { shape, eroded: three(), along: three(), across: three(), residues: Vec::new() }
+        let slice = || vec![F::ZERO; shape.slice()];
+        let three = || [(); 3].map(|()| slice());
+        Self { shape, eroded: three(), along: slice(), across: three(), nothing: slice() }
     }
 
     /// Erodes the slices of a slab, from `first` on, and updates their skeleton. Returns whether erosion changed any voxel.
@@ -107,102 +101,64 @@ impl<F: Real> Sweep<F> {
     fn slab<S: Copy, const NAN: bool>(
         &mut self,
         _: S,
-        current: &Volume<F>,
+        (current, before): (&Volume<F>, Option<&Volume<F>>),
         first: usize,
         next: &mut [F],
         skeleton: &mut [F],
-        traced: bool,
     ) -> bool {
         let shape = self.shape;
-        let (slice, plane) = (shape.slice(), shape.rows * shape.columns);
+        let slice = shape.slice();
         let last = first + next.len() / slice;
         let mut changed = false;
         for z in first.saturating_sub(1)..(last + 1).min(shape.slices) {
             let near = [z.saturating_sub(1), z, (z + 1).min(shape.slices - 1)].map(|z| current.slices(z..z + 1));
             let eroded = &mut self.eroded[z % 3];
             let change = erode::<F, NAN>(shape, near, eroded);
-            widen::<F, NAN>(shape, eroded, &mut self.along[z % 3], &mut self.across[z % 3]);
+            widen::<F, NAN>(shape, eroded, &mut self.along, &mut self.across[z % 3]);
             if (first..last).contains(&z) {
                 changed |= change;
                 next[(z - first) * slice..][..slice].copy_from_slice(eroded);
             }
-            if z > first {
-                let done = z - 1;
-                self.update::<NAN>(current, done, &mut skeleton[(done - first) * plane..][..plane], traced);
+            // A slice is done once the next one is widened, the last one at once.
+            let done = z.checked_sub(1).filter(|&done| done >= first);
+            for done in done.into_iter().chain((z + 1 == shape.slices && z < last).then_some(z)) {
+                let out = &mut skeleton[(done - first) * slice..][..slice];
+                self.update::<NAN>(current, before, done, out);
             }
-        }
-        if last == shape.slices {
-            self.update::<NAN>(current, last - 1, &mut skeleton[(last - 1 - first) * plane..][..plane], traced);
         }
         changed
     }
 
-    /// Updates the skeleton of a slice whose neighbours have been widened.
+    /// Writes the skeleton of a slice whose neighbours have been widened.
     #[inline(always)]
-    fn update<const NAN: bool>(&mut self, current: &Volume<F>, z: usize, skeleton: &mut [F], traced: bool) {
+    fn update<const NAN: bool>(&self, current: &Volume<F>, before: Option<&Volume<F>>, z: usize, out: &mut [F]) {
         let shape = self.shape;
-        let pitch = shape.pitch();
-        let [before, after] = [z.saturating_sub(1), (z + 1).min(shape.slices - 1)];
-        for (y, skeleton) in skeleton.chunks_exact_mut(shape.columns).enumerate() {
-            let row = |z: usize| &self.across[z % 3][y * pitch..][..pitch];
-            let (behind, here, ahead) = (row(before), row(z), row(after));
-            let values = &current.slices(z..z + 1)[y * pitch..][..pitch];
-            for (x, skeleton) in (0..shape.columns).step_by(BLOCK).zip(skeleton.chunks_mut(BLOCK)) {
-                let (behind, here, ahead) = (block(behind, x + 1), block(here, x + 1), block(ahead, x + 1));
-                let values = block(values, x + 1);
-                let mut deltas = [F::ZERO; BLOCK];
-                let mut any = false;
+        let [behind, ahead] = [z.saturating_sub(1), (z + 1).min(shape.slices - 1)];
+        let [behind, here, ahead] = [behind, z, ahead].map(|z| &self.across[z % 3][..]);
+        let values = current.slices(z..z + 1);
+        let before = match before {
+            Some(before) => before.slices(z..z + 1),
+            None => &self.nothing[..],
+        };
+        for y in 0..shape.rows {
+            for x in (0..shape.pitch() - 2).step_by(BLOCK) {
+                let at = y * shape.pitch() + x + 1;
+                let (behind, here, ahead) = (block(behind, at), block(here, at), block(ahead, at));
+                let values = block(values, at);
+                let before = block(before, at);
+                let mut found = [F::ZERO; BLOCK];
                 for i in 0..BLOCK {
-                    let delta = values[i] - largest::<F, NAN>(behind[i], here[i], ahead[i]);
-                    // NaN stays what it is.
-                    deltas[i] = if delta <= F::ZERO { F::ZERO } else { delta };
-                    any |= deltas[i] != F::ZERO;
+                    let delta = relu(values[i] - largest::<F, NAN>(behind[i], here[i], ahead[i]));
+                    found[i] = before[i] + relu(delta - before[i] * delta);
                 }
-                if !any {
-                    continue;
-                }
-                for (i, skeleton) in skeleton.iter_mut().enumerate() {
-                    let (delta, before) = (deltas[i], *skeleton);
-                    if delta == F::ZERO {
-                        continue;
-                    }
-                    let more = delta - before * delta;
-                    *skeleton = before + if more <= F::ZERO { F::ZERO } else { more };
-                    if traced && delta > F::ZERO {
-                        let from = self.source(z, y, x + i, largest::<F, NAN>(behind[i], here[i], ahead[i]));
-                        let at = index(shape, z, y, x + i);
-                        self.residues.push(Residue { at, from, delta, before });
-                    }
-                }
+                *block_mut(out, at) = found;
             }
         }
-    }
-
-    /// The first voxel in raster order around one whose erosion has the value, which is the largest there.
-    fn source(&self, z: usize, y: usize, x: usize, value: F) -> u32 {
-        let shape = self.shape;
-        let near = |at: usize, n: usize| at.saturating_sub(1)..(at + 2).min(n);
-        for z in near(z, shape.slices) {
-            if self.across[z % 3][y * shape.pitch() + x + 1] != value {
-                continue;
-            }
-            for y in near(y, shape.rows) {
-                if self.along[z % 3][y * shape.pitch() + x + 1] != value {
-                    continue;
-                }
-                for x in near(x, shape.columns) {
-                    if self.eroded[z % 3][y * shape.pitch() + x + 1] == value {
-                        return index(shape, z, y, x);
-                    }
-                }
-            }
-        }
-        unreachable!("the largest value is one of them")
     }
 }
 
-/// Number of a voxel in raster order.
+/// The value, or 0 if it is negative; NaN stays NaN.
 #[inline(always)]
-pub(crate) fn index(shape: Shape, z: usize, y: usize, x: usize) -> u32 {
-    u32::try_from((z * shape.rows + y) * shape.columns + x).expect("checked by the caller")
+fn relu<F: Real>(value: F) -> F {
+    if value <= F::ZERO { F::ZERO } else { value }
 }

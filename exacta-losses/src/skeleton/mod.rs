@@ -9,12 +9,13 @@
 mod backward;
 mod binary;
 mod forward;
+mod routes;
 mod volume;
 
 pub(crate) use backward::backward;
 pub(crate) use binary::Mask;
-pub(crate) use forward::forward;
-pub(crate) use volume::{Shape, Volume};
+pub(crate) use forward::{Steps, forward};
+pub(crate) use volume::{Pool, Shape, Volume};
 
 #[cfg(test)]
 mod tests;

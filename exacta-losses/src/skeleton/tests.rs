@@ -3,7 +3,7 @@
 use exacta_core::Level;
 use exacta_core::parallel::Threads;
 
-use super::{Mask, Shape, Volume, backward, forward};
+use super::{Mask, Pool, Shape, Volume, backward, forward};
 
 /// Offsets of a neighbourhood in raster order, at most `axes` of them not 0.
 fn offsets(axes: usize) -> Vec<[isize; 3]> {
@@ -93,6 +93,19 @@ pub(super) fn noise(n: usize, seed: u64, levels: u64) -> Vec<f64> {
         .collect()
 }
 
+fn skeleton<F: crate::real::Real>(
+    level: Level,
+    threads: &Threads,
+    volume: &Volume<F>,
+    iterations: usize,
+    traced: bool,
+    pool: &mut Pool<F>,
+) -> Vec<F> {
+    let mut out = vec![F::ZERO; volume.shape.voxels()];
+    forward(level, threads, volume, iterations, traced, pool).skeletons.last().expect("there is one").read(&mut out);
+    out
+}
+
 fn check(spatial: &[usize], values: &[f64], iterations: usize) {
     let shape = Shape::new(spatial);
     let weights = noise(values.len(), 77, 1000);
@@ -106,12 +119,22 @@ fn check(spatial: &[usize], values: &[f64], iterations: usize) {
             for (i, piece) in values.chunks(7).enumerate() {
                 volume.write(i * 7, piece);
             }
-            let mut trace = Vec::new();
-            let found = forward(level, threads, &volume, iterations, Some(&mut trace));
+            // What a pool gives holds anything.
+            let mut pool = Pool::new();
+            pool.give((0..5).map(|_| {
+                let mut volume = Volume::new(shape);
+                volume.values.fill(f64::NAN);
+                volume
+            }));
+            assert_eq!(skeleton(level, threads, &volume, iterations, false, &mut pool), expected, "{spatial:?}");
+            let steps = forward(level, threads, &volume, iterations, true, &mut pool);
+            let mut found = vec![0.0; values.len()];
+            steps.skeletons.last().expect("there is one").read(&mut found);
             assert_eq!(found, expected, "{spatial:?} {iterations}");
-            assert_eq!(forward(level, threads, &volume, iterations, None), expected);
+            let mut incoming = pool.take(shape);
+            incoming.write(0, &weights);
             let mut gradient = vec![0.0; values.len()];
-            backward(level, &volume, &trace, &mut weights.clone(), &mut gradient);
+            backward(level, &volume, &steps, &mut incoming, &mut gradient, &mut pool);
             for (found, expected) in gradient.iter().zip(&slope) {
                 // A gradient is a sum of at most 27 numbers below 1 an iteration, in another order.
                 assert!((found - expected).abs() < 1e-13, "{spatial:?} {iterations}: {found} {expected}");
@@ -168,7 +191,7 @@ fn three_by_five() {
     let mut volume = Volume::new(Shape::new(&[3, 5]));
     volume.write(0, &values);
     for (iterations, expected) in [(0, none), (1, once), (2, once)] {
-        let found = forward(Level::new(), &Threads::Serial, &volume, iterations, None);
+        let found = skeleton(Level::new(), &Threads::Serial, &volume, iterations, false, &mut Pool::new());
         for (found, expected) in found.iter().zip(expected) {
             assert!((found - expected).abs() < 1e-15, "{found} {expected}");
         }
@@ -181,7 +204,7 @@ fn a_value_that_is_none_spreads() {
     values[24] = f32::NAN;
     let mut volume = Volume::new(Shape::new(&[7, 7]));
     volume.write(0, &values);
-    let found = forward(Level::new(), &Threads::Serial, &volume, 0, None);
+    let found = skeleton(Level::new(), &Threads::Serial, &volume, 0, false, &mut Pool::new());
     let none = |y: usize, x: usize| found[y * 7 + x].is_nan();
     assert!(none(3, 3) && none(1, 3) && none(2, 2) && none(3, 5) && !none(0, 0) && !none(3, 6));
 }

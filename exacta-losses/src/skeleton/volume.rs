@@ -54,6 +54,13 @@ impl<F: Real> Volume<F> {
         Self { shape, values: vec![F::ZERO; shape.slices * shape.slice()] }
     }
 
+    /// The voxels in raster order.
+    pub(crate) fn read(&self, out: &mut [F]) {
+        for (row, out) in out.chunks_exact_mut(self.shape.columns).enumerate() {
+            out.copy_from_slice(self.row(row));
+        }
+    }
+
     /// Writes voxels in raster order from `start` on.
     pub(crate) fn write(&mut self, start: usize, values: &[F]) {
         let Shape { columns, .. } = self.shape;
@@ -84,6 +91,36 @@ impl<F: Real> Volume<F> {
     pub(crate) fn slices(&self, range: Range<usize>) -> &[F] {
         &self.values[range.start * self.shape.slice()..range.end * self.shape.slice()]
     }
+
+    /// A row with what lies beside it, or `other` if the image has it not.
+    #[inline(always)]
+    pub(crate) fn padded<'a>(&'a self, slice: usize, row: usize, other: &'a [F]) -> &'a [F] {
+        let pitch = self.shape.pitch();
+        if slice < self.shape.slices && row < self.shape.rows {
+            &self.values[(slice * self.shape.rows + row) * pitch..][..pitch]
+        } else {
+            other
+        }
+    }
+}
+
+/// Volumes that are used again.
+#[derive(Debug)]
+pub(crate) struct Pool<F>(Vec<Volume<F>>);
+
+impl<F: Real> Pool<F> {
+    pub(crate) const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// A volume of a shape, all of them the same, that holds anything.
+    pub(crate) fn take(&mut self, shape: Shape) -> Volume<F> {
+        self.0.pop().unwrap_or_else(|| Volume::new(shape))
+    }
+
+    pub(crate) fn give(&mut self, volumes: impl IntoIterator<Item = Volume<F>>) {
+        self.0.extend(volumes);
+    }
 }
 
 /// Fills what lies beside a row.
@@ -103,7 +140,15 @@ fn most<F: Real, const NAN: bool>(a: F, b: F) -> F {
     if b > a || (NAN && b.is_nan()) { b } else { a }
 }
 
+/// The same, to be written.
+#[inline(always)]
+pub(crate) fn block_mut<F>(values: &mut [F], at: usize) -> &mut [F; BLOCK] {
+    (&mut values[at..at + BLOCK]).try_into().expect("a block")
+}
+
 /// The block at a place, whatever its alignment.
+///
+/// Kernels compute a block into an array of their own and then store it: stores among loads would keep them scalar.
 #[inline(always)]
 pub(crate) fn block<F: Copy>(values: &[F], at: usize) -> &[F; BLOCK] {
     values[at..at + BLOCK].try_into().expect("a block")
@@ -114,7 +159,7 @@ pub(crate) fn block<F: Copy>(values: &[F], at: usize) -> &[F; BLOCK] {
 #[inline(always)]
 pub(crate) fn erode<F: Real, const NAN: bool>(shape: Shape, [before, here, after]: [&[F]; 3], out: &mut [F]) -> bool {
     let pitch = shape.pitch();
-    let mut changed = [false; BLOCK];
+    let mut changed = [F::ZERO; BLOCK];
     for y in 0..shape.rows {
         let row = |y: usize| y * pitch..(y + 1) * pitch;
         let (up, down) = (&here[row(y.saturating_sub(1))], &here[row((y + 1).min(shape.rows - 1))]);
@@ -124,19 +169,20 @@ pub(crate) fn erode<F: Real, const NAN: bool>(shape: Shape, [before, here, after
             let (left, middle, right) = (block(centre, x), block(centre, x + 1), block(centre, x + 2));
             let (up, down) = (block(up, x + 1), block(down, x + 1));
             let (behind, ahead) = (block(behind, x + 1), block(ahead, x + 1));
-            let out: &mut [F; BLOCK] = (&mut out[x + 1..x + 1 + BLOCK]).try_into().expect("a block");
+            let mut found = [F::ZERO; BLOCK];
             for i in 0..BLOCK {
                 let along = least::<F, NAN>(least::<F, NAN>(left[i], middle[i]), right[i]);
                 let across = least::<F, NAN>(up[i], down[i]);
                 let through = least::<F, NAN>(behind[i], ahead[i]);
-                out[i] = least::<F, NAN>(least::<F, NAN>(along, across), through);
-                changed[i] |= out[i] != middle[i];
+                found[i] = least::<F, NAN>(least::<F, NAN>(along, across), through);
+                changed[i] = if found[i] == middle[i] { changed[i] } else { F::ONE };
             }
+            *block_mut(out, x + 1) = found;
         }
         pad(out, shape.columns);
     }
     // What lies beyond the row may change without harm: one more step at most.
-    changed.iter().any(|&changed| changed)
+    changed.iter().any(|&changed| changed != F::ZERO)
 }
 
 /// Largest values of a slice over windows of three columns, and of three rows of these.
@@ -146,10 +192,11 @@ pub(crate) fn widen<F: Real, const NAN: bool>(shape: Shape, slice: &[F], along: 
     for (row, out) in slice.chunks_exact(pitch).zip(along.chunks_exact_mut(pitch)) {
         for x in (0..pitch - 2).step_by(BLOCK) {
             let (left, middle, right) = (block(row, x), block(row, x + 1), block(row, x + 2));
-            let out: &mut [F; BLOCK] = (&mut out[x + 1..x + 1 + BLOCK]).try_into().expect("a block");
+            let mut found = [F::ZERO; BLOCK];
             for i in 0..BLOCK {
-                out[i] = most::<F, NAN>(most::<F, NAN>(left[i], middle[i]), right[i]);
+                found[i] = most::<F, NAN>(most::<F, NAN>(left[i], middle[i]), right[i]);
             }
+            *block_mut(out, x + 1) = found;
         }
     }
     for y in 0..shape.rows {
@@ -158,10 +205,11 @@ pub(crate) fn widen<F: Real, const NAN: bool>(shape: Shape, slice: &[F], along: 
         let out = &mut across[y * pitch..][..pitch];
         for x in (0..pitch - 2).step_by(BLOCK) {
             let (up, here, down) = (block(up, x + 1), block(here, x + 1), block(down, x + 1));
-            let out: &mut [F; BLOCK] = (&mut out[x + 1..x + 1 + BLOCK]).try_into().expect("a block");
+            let mut found = [F::ZERO; BLOCK];
             for i in 0..BLOCK {
-                out[i] = most::<F, NAN>(most::<F, NAN>(up[i], here[i]), down[i]);
+                found[i] = most::<F, NAN>(most::<F, NAN>(up[i], here[i]), down[i]);
             }
+            *block_mut(out, x + 1) = found;
         }
     }
 }

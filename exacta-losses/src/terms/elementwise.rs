@@ -2,7 +2,7 @@
 
 use fearless_simd::{Select, Simd, SimdBase};
 
-use super::lanes::{Goal, Mask, add_sums, exponent, log_one_plus, only, power, total};
+use super::lanes::{Goal, Mask, add_sums, exponent, log_one_plus, only, power_of, total};
 use super::plan::{Factors, Layout, Plan, Pointwise, Sums};
 use crate::number::Number;
 use crate::tile::Tile;
@@ -79,16 +79,17 @@ pub(super) fn sums<S: Simd, F: Number>(simd: S, plan: &Plan<F>, sigmoid: bool, t
             }
             if has_pointwise {
                 let (g, absent) = number::<S, F>(simd, goal);
+                let Prediction { p, q, log_p, log_q } = prediction;
                 let (up, down) = match plan.pointwise {
                     Pointwise::Focal(gamma) => (
-                        power::<S, F>(simd, gamma, prediction.q, || prediction.log_q) * prediction.log_p,
-                        power::<S, F>(simd, gamma, prediction.p, || prediction.log_p) * prediction.log_q,
+                        power_of::<S, F>(simd, gamma, q, log_q) * log_p,
+                        power_of::<S, F>(simd, gamma, p, log_p) * log_q,
                     ),
-                    _ => (prediction.log_p, prediction.log_q),
+                    _ => (log_p, log_q),
                 };
                 // What is not asked for adds nothing, even where its probability is 0.
-                let up = g.simd_eq(zero).select(zero, up * g * plan.positive[c]);
-                let down = absent.simd_eq(zero).select(zero, down * absent * plan.negative[c]);
+                let up = only::<S, F>(simd, g.simd_ne(zero), up * g * plan.positive[c]);
+                let down = only::<S, F>(simd, absent.simd_ne(zero), down * absent * plan.negative[c]);
                 pointwise -= only::<S, F>(simd, keep, up + down);
             }
         }
@@ -145,10 +146,10 @@ pub(super) fn gradient<S: Simd, F: Number>(
                 Pointwise::Focal(gamma) => {
                     let Prediction { p, q, log_p, log_q } = prediction;
                     let (up, down) = (
-                        q - p.simd_eq(zero).select(zero, p * log_p) * exponent(gamma),
-                        p - q.simd_eq(zero).select(zero, q * log_q) * exponent(gamma),
+                        q - only::<S, F>(simd, p.simd_ne(zero), p * log_p) * exponent(gamma),
+                        p - only::<S, F>(simd, q.simd_ne(zero), q * log_q) * exponent(gamma),
                     );
-                    (power::<S, F>(simd, gamma, q, || log_q) * up, power::<S, F>(simd, gamma, p, || log_p) * down)
+                    (power_of::<S, F>(simd, gamma, q, log_q) * up, power_of::<S, F>(simd, gamma, p, log_p) * down)
                 }
             };
             if plan.pointwise != Pointwise::Nothing {

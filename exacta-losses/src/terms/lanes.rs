@@ -1,6 +1,6 @@
 //! Small functions of vectors that the kernels share.
 
-use fearless_simd::{Select, Simd, SimdBase};
+use fearless_simd::{Simd, SimdBase};
 
 use super::plan::{Power, Sums};
 use crate::number::Number;
@@ -8,25 +8,36 @@ use crate::number::Number;
 /// `v` where `mask`, else 0.
 #[inline(always)]
 pub(super) fn only<S: Simd, F: Number>(simd: S, mask: Mask<S, F>, v: F::Wide<S>) -> F::Wide<S> {
-    mask.select(v, F::Wide::<S>::splat(simd, F::default()))
+    F::only(simd, mask, v)
 }
 
 /// The mask of a vector.
-pub(super) type Mask<S, F> = <<F as Number>::Wide<S> as SimdBase<S>>::Mask;
+pub(super) type Mask<S, F> = <F as Number>::WideMask<S>;
 
-/// `u` to the exponent of a focal loss; `log` is the logarithm of `u`, asked for only where it is needed.
+/// `u` to the exponent of a focal loss.
 #[inline(always)]
-pub(super) fn power<S: Simd, F: Number>(
-    simd: S,
-    exponent: Power<F>,
-    u: F::Wide<S>,
-    log: impl FnOnce() -> F::Wide<S>,
-) -> F::Wide<S> {
+pub(super) fn power<S: Simd, F: Number>(simd: S, exponent: Power<F>, u: F::Wide<S>) -> F::Wide<S> {
     match exponent {
-        Power::Zero => F::Wide::<S>::splat(simd, F::from_f64(1.0)),
+        Power::Other(gamma) => F::exp(simd, F::log(simd, u) * gamma),
+        _ => whole_power::<S, F>(simd, exponent, u),
+    }
+}
+
+/// The same where the logarithm of `u` is known.
+#[inline(always)]
+pub(super) fn power_of<S: Simd, F: Number>(simd: S, exponent: Power<F>, u: F::Wide<S>, log: F::Wide<S>) -> F::Wide<S> {
+    match exponent {
+        Power::Other(gamma) => F::exp(simd, log * gamma),
+        _ => whole_power::<S, F>(simd, exponent, u),
+    }
+}
+
+#[inline(always)]
+fn whole_power<S: Simd, F: Number>(simd: S, exponent: Power<F>, u: F::Wide<S>) -> F::Wide<S> {
+    match exponent {
         Power::One => u,
         Power::Two => u * u,
-        Power::Other(gamma) => F::exp(simd, log() * gamma),
+        Power::Zero | Power::Other(_) => F::Wide::<S>::splat(simd, F::from_f64(1.0)),
     }
 }
 
@@ -61,6 +72,9 @@ pub(super) fn add_sums<S: Simd, F: Number>(
     g: Goal<S, F>,
     [first, second, third]: [&mut F::Wide<S>; 3],
 ) {
+    if kind == Sums::Nothing {
+        return;
+    }
     let one = F::Wide::<S>::splat(simd, F::from_f64(1.0));
     match g {
         Goal::Is(mask) => {
@@ -77,7 +91,7 @@ pub(super) fn add_sums<S: Simd, F: Number>(
                     *third += only::<S, F>(simd, mask, one);
                 }
                 Sums::Rates => {
-                    *second += mask.select(F::Wide::<S>::splat(simd, F::default()), p);
+                    *second += F::only(simd, !mask, p);
                     *third += only::<S, F>(simd, mask, one - p);
                 }
             }

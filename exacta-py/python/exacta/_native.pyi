@@ -292,3 +292,14 @@ def loss_from_statistics(
     *,
     channels: int,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+def soft_skeleton(
+    probs: npt.NDArray[Any],
+    iterations: int,
+    *,
+    gradient: npt.NDArray[Any] | None = None,
+    half: str | None = None,
+    threads: int = 1,
+) -> npt.NDArray[Any]: ...
+def distance_maps(
+    masks: npt.NDArray[np.uint8], spacing: list[list[float]], *, signed: bool, threads: int = 1
+) -> npt.NDArray[np.float64]: ...

@@ -1,6 +1,7 @@
 """Training losses for segmentation, as modules of PyTorch.
 
-Every loss takes logits ``(B, C, *spatial)`` and a target, and returns a tensor with a gradient. Half logits are computed
+Every loss takes logits ``(B, C, *spatial)`` and a target, and returns a tensor with a gradient. Half logits are
+computed
 in float32. Needs PyTorch: ``pip install exacta[torch]``.
 """
 

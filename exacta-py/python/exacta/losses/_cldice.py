@@ -6,15 +6,18 @@ from operator import index
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import nn
 from torch.nn import functional
 
-from exacta._errors import ExactaNotImplementedError, ExactaTypeError, ExactaValueError, shown
+from exacta._errors import ExactaTypeError, ExactaValueError, shown
 
 from ._arguments import ACTIVATIONS, check_backend, check_format, check_number, one_of
+from ._calls import Tensors
+from ._kernels import run, serves
+from ._module import Configured
+from ._operators import skeleton_backward_operator, skeleton_operator
 from ._plain import activate
 from ._prepare import check_input, compute_dtype, holds
-from ._shapes import check_axes, target_channels
+from ._shapes import check_axes, check_shape_target, target_channels
 from ._sums import wide
 
 if TYPE_CHECKING:
@@ -85,9 +88,30 @@ def check_iterations(value: Any) -> int:
 
 def skeleton(x: Tensor, iterations: int, backend: str) -> Tensor:
     """Return the soft skeleton of float32 or float64 values."""
-    if backend == "native":
-        raise ExactaNotImplementedError(f"backend='native' has no kernel for a tensor on {x.device}")
-    return plain_skeleton(x, iterations)
+    if not serves(backend, Tensors(x, x.detach())):
+        return plain_skeleton(x, iterations)
+    if torch.compiler.is_compiling() or not x.requires_grad:
+        result: Tensor = skeleton_operator(x, iterations)
+        return result
+    thinned: Tensor = _Skeleton.apply(x, iterations)
+    return thinned
+
+
+class _Skeleton(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, iterations: int) -> Tensor:
+        ctx.save_for_backward(x)
+        ctx.iterations = iterations
+        result: Tensor = skeleton_operator(x, iterations)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        (x,) = ctx.saved_tensors
+        if torch.is_grad_enabled():
+            (result,) = torch.autograd.grad(plain_skeleton(x, ctx.iterations), x, grad, create_graph=True)
+            return result, None
+        return skeleton_backward_operator(grad.contiguous(), x, ctx.iterations), None
 
 
 def plain_skeleton(x: Tensor, iterations: int) -> Tensor:
@@ -118,10 +142,11 @@ def _dilate(x: Tensor) -> Tensor:
     return _pool(x, (3,) * (x.ndim - 2))
 
 
-class SoftClDiceLoss(nn.Module):
+class SoftClDiceLoss(Configured):
     r"""Soft clDice loss: agreement of each skeleton with the other mask.
 
-    ``1 - 2 tp ts / (tp + ts)``, averaged over cases and selected classes, with ``tp = (sum sp g + s) / (sum sp + s)`` and
+    ``1 - 2 tp ts / (tp + ts)``, averaged over cases and selected classes, with ``tp = (sum sp g + s) / (sum sp + s)``
+    and
     ``ts = (sum st p + s) / (sum st + s)``, where sp and st are the skeletons of p and g by `soft_skeletonize`.
 
     Parameters
@@ -168,6 +193,8 @@ class SoftClDiceLoss(nn.Module):
     0.0
     """
 
+    _exported = ("iterations", "smooth", "activation", "target_format", "include_background")
+
     def __init__(
         self,
         *,
@@ -184,22 +211,36 @@ class SoftClDiceLoss(nn.Module):
         self.iterations = check_iterations(iterations)
         self.smooth = check_number("smooth", smooth, above=True)
         self.backend = check_backend(backend)
-        self.include_background = include_background
+        self.include_background = bool(include_background)
 
     def forward(self, input: Tensor, target: Tensor, *, target_skeleton: Tensor | None = None) -> Tensor:  # noqa: A002
         """Return the loss of logits (B, C, *spatial) and a target."""
         check_axes(input)
         check_input(input)
-        dtype = compute_dtype(input)
-        g, invalid = target_channels(target, input, self.target_format, bool(self.include_background), dtype)
-        if target_skeleton is None:
+        check_shape_target(target, input, self.target_format, self.include_background)
+        if target_skeleton is not None:
+            target_skeleton = _check_skeleton(target_skeleton, input, self.include_background)
+
+        def plain(x: Tensor) -> Tensor:
+            return self._plain(x, target, target_skeleton)
+
+        return run("soft_cldice", self._settings, self.backend, Tensors(input, target, None, target_skeleton), plain)
+
+    def _plain(self, x: Tensor, target: Tensor, given: Tensor | None) -> Tensor:
+        dtype = compute_dtype(x)
+        g, invalid = target_channels(target, x, self.target_format, self.include_background, dtype)
+        if given is None:
             with torch.no_grad():
-                st = skeleton(g.detach(), self.iterations, self.backend)
+                st = plain_skeleton(g.detach(), self.iterations)
         else:
-            st = _check_skeleton(target_skeleton, g)
-        p = activate(input.to(dtype), self.activation)
+            st = given
+            if holds(~(torch.isfinite(st) & (st >= 0) & (st <= g)).all()):
+                raise ExactaValueError(
+                    "target_skeleton must be finite, at least 0 and at most the target; some value is not"
+                )
+        p = activate(x.to(dtype), self.activation)
         p = p if self.include_background else p[:, 1:]
-        sp = skeleton(p, self.iterations, self.backend)
+        sp = plain_skeleton(p, self.iterations)
         s = self.smooth
         first, second, third, fourth = (wide(x.flatten(2).sum(2)) for x in (sp * g, sp, st * p, st))
         precision, sensitivity = (first + s) / (second + s), (third + s) / (fourth + s)
@@ -209,17 +250,14 @@ class SoftClDiceLoss(nn.Module):
         return value.to(dtype)
 
 
-def _check_skeleton(value: Any, g: Tensor) -> Tensor:
+def _check_skeleton(value: Any, x: Tensor, include_background: bool) -> Tensor:
+    wanted = (x.shape[0], x.shape[1] - (not include_background), *x.shape[2:])
     if not isinstance(value, torch.Tensor):
         raise ExactaTypeError(f"target_skeleton must be a tensor; got {type(value).__name__}")
-    if value.shape != g.shape:
+    if tuple(value.shape) != wanted:
         raise ExactaValueError(
-            f"target_skeleton must have one channel for each selected class, shape {tuple(g.shape)}; got "
-            f"{tuple(value.shape)}"
+            f"target_skeleton must have one channel for each selected class, shape {wanted}; got {tuple(value.shape)}"
         )
-    if value.device != g.device:
-        raise ExactaValueError(f"target_skeleton must be on the device of input, {g.device}; got {value.device}")
-    st = value.detach().to(g.dtype)
-    if holds(~(torch.isfinite(st) & (st >= 0) & (st <= g)).all()):
-        raise ExactaValueError("target_skeleton must be finite, at least 0 and at most the target; some value is not")
-    return st
+    if value.device != x.device:
+        raise ExactaValueError(f"target_skeleton must be on the device of input, {x.device}; got {value.device}")
+    return value.detach().to(compute_dtype(x))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ._arguments import check_class_weight, check_coefficients, one_of
 from ._focal import FocalLoss
-from ._fused import Options, evaluate, warn_single_channel
-from ._module import Configured
+from ._fused import Options, evaluate
+from ._module import Configured, current
 from ._overlap import DiceLoss, GeneralizedDiceLoss
 
 if TYPE_CHECKING:
@@ -139,13 +139,10 @@ class DiceCELoss(Configured):
 
     def forward(self, input: Tensor, target: Tensor, *, mask: Tensor | None = None) -> Tensor:  # noqa: A002
         """Return the loss of logits (B, C, *spatial) and a target, over the voxels where `mask` is True."""
-        warn_single_channel(self.activation, input)
-        return evaluate(
-            self._kernel, self._all_settings(), self._options(), input, target, mask, point_weight=self.class_weight
-        )
+        return evaluate(self._kernel, current(self), input, target, mask, point_weight=self._buffers["class_weight"])
 
     def _all_settings(self) -> str:
-        return f"{self.dice._settings}\n{self._settings}"
+        return f"{self._modules['dice'].__dict__['_settings']}\n{self.__dict__['_settings']}"
 
 
 class GeneralizedDiceCELoss(DiceCELoss):

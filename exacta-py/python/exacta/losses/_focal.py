@@ -13,8 +13,8 @@ from ._arguments import (
     check_number,
     one_of,
 )
-from ._fused import Options, evaluate, warn_single_channel
-from ._module import Configured
+from ._fused import Options, evaluate
+from ._module import Configured, current
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -40,7 +40,8 @@ class FocalLoss(Configured):
         The exponent, at least 0; 0 is cross-entropy.
     alpha : float, sequence of float (C,), or None, default None
         Balance, within [0, 1]. One number: with softmax the factor of all classes but the first, which has 1 - alpha;
-        with sigmoid that of positive voxels, negative ones having 1 - alpha. One for each class: with softmax the factor
+        with sigmoid that of positive voxels, negative ones having 1 - alpha. One for each class: with softmax the
+        factor
         of that class, with sigmoid the alpha of that channel.
     ignore_index : int or None, default None
         Label whose voxels are left out; for labels only.
@@ -49,7 +50,7 @@ class FocalLoss(Configured):
     backend : {"auto", "native", "torch"}, default "auto"
         As in `DiceLoss`.
     class_weight : sequence of float, (C,), or None, default None
-        Factors of each class, by the rule of the cross-entropy in `DiceCELoss`.
+        Factors of the classes beside alpha, one for each channel; the divisor stays the number of voxels, and channels.
 
     Returns
     -------
@@ -79,7 +80,7 @@ class FocalLoss(Configured):
     """
 
     class_weight: Tensor | None
-    _exported = ("activation", "target_format", "gamma", "alpha", "ignore_index")
+    _exported = ("activation", "target_format", "gamma", "alpha", "ignore_index", "backend", "distributed")
 
     def __init__(
         self,
@@ -117,7 +118,4 @@ class FocalLoss(Configured):
 
     def forward(self, input: Tensor, target: Tensor, *, mask: Tensor | None = None) -> Tensor:  # noqa: A002
         """Return the loss of logits (B, C, *spatial) and a target, over the voxels where `mask` is True."""
-        warn_single_channel(self.activation, input)
-        return evaluate(
-            "focal", self._settings, self._options(), input, target, mask, point_weight=self.class_weight
-        )
+        return evaluate("focal", current(self), input, target, mask, point_weight=self._buffers["class_weight"])

@@ -1,6 +1,7 @@
 """From small statistics to the value of a loss. Everything here is a tensor of a few numbers in float64.
 
-Overlap statistics have the shape (3, R, K): three sums, for R cases (1 where the batch counts as one case) and K selected
+Overlap statistics have the shape (3, R, K): three sums, for R cases (1 where the batch counts as one case) and K
+selected
 classes. Their meaning is `DICE`: sums of p g, p and g; squared: of p g, p^2 and g^2; Tversky: of p g, p (1 - g) and
 (1 - p) g.
 """
@@ -49,6 +50,9 @@ def overlap_value(statistics: Statistics, options: Options, weight: Tensor | Non
         over, under = 2 * first + above, second + third + below
     if active is not None:
         over, under = (torch.where(active.unsqueeze(1), part, torch.ones_like(part)) for part in (over, under))
+    if isinstance(options.smooth, tuple):  # a class with nothing over nothing counts with a loss of 0
+        nothing = (over == 0) & (under == 0)
+        over, under = torch.where(nothing, 1.0, over), torch.where(nothing, 1.0, under)
     errors = 1 - over / under
     if options.power != 1.0:
         # The slope of a power below 1 is infinite at 0, where the loss is least: no gradient there.
@@ -98,6 +102,8 @@ def _generalized(
     over = 2 * (weight * overlap).sum(1) + above
     under = (weight * (predicted + volume)).sum(1) + below
     trivial = (weight == 0).all(1)
+    if isinstance(options.smooth, tuple):
+        trivial = trivial | ((over == 0) & (under == 0))
     if active is not None:
         trivial = trivial | ~active
     return 1 - torch.where(trivial, 1.0, over) / torch.where(trivial, 1.0, under)

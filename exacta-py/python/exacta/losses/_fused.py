@@ -10,13 +10,14 @@ import torch
 from exacta._errors import ExactaValueError
 
 from . import _plain
-from ._kernels import Tensors, compute, serves
+from ._calls import Tensors
+from ._kernels import compute, serves
 from ._prepare import check_input, check_labels, check_mask, check_target, check_weight_length, include, prepare
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Options", "evaluate", "warn_single_channel"]
+__all__ = ["Options", "evaluate"]
 
 _warned = False
 
@@ -49,8 +50,7 @@ class Options(NamedTuple):
 
 def evaluate(
     kernel: str,
-    settings: str,
-    options: Options,
+    told: tuple[str, Options, dict[str, Any]],
     input: Any,  # noqa: A002
     target: Any,
     mask: Any,
@@ -58,17 +58,22 @@ def evaluate(
     point_weight: Tensor | None = None,
 ) -> Tensor:
     """Check the arguments of one call, in the documented order, and compute the loss."""
+    settings, options, params = told
     check_input(input)
+    if not _warned and options.activation == "softmax" and input.shape[1] == 1:
+        _warn_single_channel()
     mask = check_mask(mask, input)
-    check_weight_length(overlap_weight, input)
-    check_weight_length(point_weight, input)
+    weight = overlap_weight if point_weight is None else point_weight
+    if weight is not None:
+        check_weight_length(weight, input)
     alpha = options.focal_alpha
     if isinstance(alpha, tuple) and options.pointwise and len(alpha) != input.shape[1]:
         raise ExactaValueError(
             f"alpha must be one number or have one value for each of the {input.shape[1]} classes; got {len(alpha)}"
         )
-    weight = overlap_weight if point_weight is None else point_weight
-    lacks = "no class weights of this loss" if options.overlap == "generalized" and overlap_weight is not None else ""
+    unweighted = options.overlap == "generalized" and overlap_weight is not None
+    unweighted |= kernel == "dice_focal" and point_weight is not None
+    lacks = "no class weights of this loss" if unweighted else ""
     tensors = Tensors(input, target, mask, None, weight)
     native = isinstance(target, torch.Tensor) and serves(
         options.backend, tensors, distributed=options.distributed, without=lacks
@@ -94,18 +99,17 @@ def evaluate(
         check_labels(target, include(mask, target, options.ignore_index), input.shape[1])
     if options.overlap and not options.include_background and input.shape[1] == 1:
         raise ExactaValueError("include_background=False needs at least two channels; got input with one")
-    return compute(kernel, settings, tensors, plain, distributed=options.distributed)
+    return compute(kernel, settings, tensors, plain, params=params, distributed=options.distributed)
 
 
-def warn_single_channel(activation: str, x: Any) -> None:
+def _warn_single_channel() -> None:
     """Say once that softmax over one channel is 1 everywhere."""
     global _warned
-    if _warned or activation != "softmax" or torch.compiler.is_compiling():
+    if torch.compiler.is_compiling():
         return
-    if isinstance(x, torch.Tensor) and x.ndim > 1 and x.shape[1] == 1:
-        _warned = True
-        warnings.warn(
-            "softmax over a single channel is 1 everywhere and has no gradient; activation='sigmoid' is meant",
-            UserWarning,
-            stacklevel=5,
-        )
+    _warned = True
+    warnings.warn(
+        "softmax over a single channel is 1 everywhere and has no gradient; activation='sigmoid' is meant",
+        UserWarning,
+        stacklevel=6,
+    )

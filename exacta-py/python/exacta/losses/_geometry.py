@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
-from torch import nn
 
 from exacta._errors import ExactaValueError
 
 from ._arguments import ACTIVATIONS, check_backend, check_format, check_number, one_of
+from ._calls import Tensors
+from ._kernels import run
+from ._module import Configured
 from ._operators import maps
 from ._plain import activate
 from ._prepare import check_input, check_mask, compute_dtype, holds, sanitize
-from ._shapes import check_axes, check_binary, check_map, check_spacing, target_channels
+from ._shapes import (
+    check_axes,
+    check_binary,
+    check_map,
+    check_map_values,
+    check_shape_target,
+    check_spacing,
+    target_channels,
+)
 from ._sums import wide
 
 if TYPE_CHECKING:
@@ -76,7 +86,7 @@ def distance_maps(target: Tensor, *, spacing: Any, signed: bool = False) -> Tens
     return result
 
 
-class BoundaryLoss(nn.Module):
+class BoundaryLoss(Configured):
     r"""Boundary loss: predicted mass weighed by its signed distance to the border of the target.
 
     ``sum p phi`` over voxels and selected channels, over their number, with the signed map phi of `distance_maps`. It
@@ -122,6 +132,8 @@ class BoundaryLoss(nn.Module):
     0.0
     """
 
+    _exported: ClassVar[tuple[str, ...]] = ("activation", "target_format", "include_background")
+
     def __init__(
         self,
         *,
@@ -149,23 +161,37 @@ class BoundaryLoss(nn.Module):
         check_axes(input)
         check_input(input)
         mask = check_mask(mask, input)
-        dtype = compute_dtype(input)
-        g, invalid = target_channels(target, input, self.target_format, bool(self.include_background), dtype)
-        phi = self._target_map(g, spacing, distance_map)
-        p = self._selected(sanitize(input.to(dtype), mask))
-        return _mean(p * phi, mask, invalid)
+        check_shape_target(target, input, self.target_format, self.include_background)
+        phi, lengths = self._distances(input, distance_map, spacing, both=False)
+
+        def plain(x: Tensor) -> Tensor:
+            dtype = compute_dtype(x)
+            g, invalid = target_channels(target, x, self.target_format, self.include_background, dtype)
+            p = self._selected(sanitize(x.to(dtype), mask))
+            return _mean(p * self._map(g, phi, lengths, signed=True), mask, invalid)
+
+        return run("boundary", self._settings, self.backend, Tensors(input, target, mask, phi), plain, spacing=lengths)
+
+    def _distances(
+        self, x: Tensor, distance_map: Tensor | None, spacing: Any, *, both: bool
+    ) -> tuple[Tensor | None, list[float]]:
+        """Return the map of the caller, or the spacing for one; `both` says that the spacing is needed all the same."""
+        phi = None if distance_map is None else check_map(distance_map, x, self.include_background)
+        if phi is not None and not both:
+            return phi, []
+        return phi, check_spacing(spacing, x.shape[0], x.ndim - 2)
+
+    def _map(self, g: Tensor, given: Tensor | None, spacing: list[float], *, signed: bool) -> Tensor:
+        if given is not None:
+            check_map_values(given, signed=signed)
+            return given
+        with torch.no_grad():
+            result: Tensor = maps(g.detach() != 0, spacing, signed).to(g.dtype)
+        return result
 
     def _selected(self, logits: Tensor) -> Tensor:
         p = activate(logits, self.activation)
         return p if self.include_background else p[:, 1:]
-
-    def _target_map(self, g: Tensor, spacing: Any, distance_map: Any, *, signed: bool = True) -> Tensor:
-        if distance_map is not None:
-            return check_map(distance_map, g, least=None if signed else 0.0)
-        values = check_spacing(spacing, g.shape[0], g.ndim - 2)
-        with torch.no_grad():
-            result: Tensor = maps(g.detach() != 0, values, signed).to(g.dtype)
-        return result
 
 
 def _mean(terms: Tensor, mask: Tensor | None, invalid: Tensor | None) -> Tensor:
@@ -206,7 +232,8 @@ class HausdorffDTLoss(BoundaryLoss):
 
     Notes
     -----
-    Called like `BoundaryLoss`; `distance_map` is t, unsigned and without the power, and `spacing` is needed all the same.
+    Called like `BoundaryLoss`; `distance_map` is t, unsigned and without the power, and `spacing` is needed all the
+    same.
     `mask` limits the mean, never the maps. Equal to MONAI's ``HausdorffDTLoss`` at unit spacing.
 
     References
@@ -221,6 +248,8 @@ class HausdorffDTLoss(BoundaryLoss):
     >>> HausdorffDTLoss()(torch.zeros(1, 2, 2, 3), labels, spacing=1.0).item()
     0.25
     """
+
+    _exported = (*BoundaryLoss._exported, "alpha", "threshold")
 
     def __init__(
         self,
@@ -251,15 +280,21 @@ class HausdorffDTLoss(BoundaryLoss):
         check_input(input)
         mask = check_mask(mask, input)
         check_axes(input)
-        dtype = compute_dtype(input)
-        g, invalid = target_channels(target, input, self.target_format, bool(self.include_background), dtype)
-        t = self._target_map(g, spacing, distance_map, signed=False)
-        p = self._selected(input.to(dtype))
-        if holds(~torch.isfinite(p).all()):
-            raise ExactaValueError(
-                "input must give finite predictions everywhere, as all of them shape the distances; got inf or nan"
-            )
-        values = check_spacing(spacing, g.shape[0], g.ndim - 2)
-        with torch.no_grad():
-            h = maps(p.detach() > self.threshold, values, False).to(dtype)
-        return _mean((p - g) ** 2 * (h**self.alpha + t**self.alpha), mask, invalid)
+        check_shape_target(target, input, self.target_format, self.include_background)
+        given, lengths = self._distances(input, distance_map, spacing, both=True)
+
+        def plain(x: Tensor) -> Tensor:
+            dtype = compute_dtype(x)
+            g, invalid = target_channels(target, x, self.target_format, self.include_background, dtype)
+            t = self._map(g, given, lengths, signed=False)
+            p = self._selected(x.to(dtype))
+            if holds(~torch.isfinite(p).all()):
+                raise ExactaValueError(
+                    "input must give finite predictions everywhere, as all of them shape the distances; got inf or nan"
+                )
+            with torch.no_grad():
+                h = maps(p.detach() > self.threshold, lengths, False).to(dtype)
+            return _mean((p - g) ** 2 * (h**self.alpha + t**self.alpha), mask, invalid)
+
+        tensors = Tensors(input, target, mask, given)
+        return run("hausdorff_dt", self._settings, self.backend, tensors, plain, spacing=lengths)

@@ -1,67 +1,47 @@
 """The way to the kernels: who may take it, and what autograd sees of it.
 
-A call is named by a kernel, its settings and its tensors. In eager mode a small `torch.autograd.Function` runs it; while
+A call is named by a kernel, its settings and its tensors. In eager mode a small `torch.autograd.Function` runs it;
+while
 compiling the operators of `_operators` stand in the program. Second derivatives go through the plain composition.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from exacta import _native
-from exacta._errors import ExactaNotImplementedError, ExactaRuntimeError
-from exacta._threads import get_num_threads
+from exacta._errors import ExactaNotImplementedError
 
+from ._calls import Call, Tensors, arrays, as_tensor, backward, forward, made
 from ._module import parameters
 from ._operators import loss_operator
-from ._prepare import compute_dtype
-from ._sums import group_exists, reduced
+from ._prepare import check_input, check_labels, check_mask, check_target, check_weight_length, include
+from ._sums import reduced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy.typing as npt
     from torch import Tensor
 
-__all__ = ["Call", "Tensors", "compute", "run", "serves"]
+__all__ = ["check_index", "compute", "run", "serves"]
 
 _PLAIN_TYPES = (torch.Tensor, torch.nn.Parameter)
 _transforms: Callable[[], bool] = getattr(torch._C, "_are_functorch_transforms_active", lambda: False)
-
-
-class Call(NamedTuple):
-    """Which loss, and what it is told."""
-
-    name: str
-    params: dict[str, Any]
-
-
-class Tensors(NamedTuple):
-    """What a loss reads."""
-
-    input: Tensor
-    target: Tensor
-    mask: Tensor | None = None
-    map: Tensor | None = None
-    weight: Tensor | None = None
 
 
 def serves(backend: str, tensors: Tensors, *, distributed: bool = False, without: str = "") -> bool:
     """Return whether the kernels compute a call; `without` says what they lack for it."""
     if backend == "torch":
         return False
-    x = tensors.input
+    x, y = tensors.input, tensors.target
     if not without:
-        if x.device.type != "cpu":
+        if not x.is_cpu:
             without = f"no kernel yet for a tensor on {x.device}"
-        elif tensors.target.requires_grad:
+        elif y.requires_grad:
             without = "no gradient for target"
-        elif not hasattr(_native, "loss_forward"):
-            without = "no kernels"
-        elif tensors.target.is_complex():
+        elif y.is_complex():
             without = "no kernel for a complex target"
         elif torch.compiler.is_compiling():
             return not distributed
@@ -69,34 +49,13 @@ def serves(backend: str, tensors: Tensors, *, distributed: bool = False, without
             without = "no kernel inside torch.func transforms"
         elif type(x) not in _PLAIN_TYPES:
             without = f"no kernel for {type(x).__name__}"
-        elif not distributed and (x.numel() == 0):
-            return False
         else:
-            return True
+            return distributed or x.numel() > 0
     if backend == "native":
         raise ExactaNotImplementedError(
             f"backend='native' has {without}; backend='auto' takes the operators of PyTorch for such calls"
         )
     return False
-
-
-def compute(
-    name: str, settings: str, tensors: Tensors, plain: Callable[[Tensor], Tensor], *, distributed: bool = False
-) -> Tensor:
-    """Return the value of a loss; `plain` computes it from the input by the operators of PyTorch."""
-    if torch.compiler.is_compiling():
-        return loss_operator(name, settings, *tensors)
-    params = parameters(settings)
-    if tensors.weight is not None:
-        params = {**params, "class_weight": tensors.weight.tolist()}
-    call = Call(name, params)
-    if tensors.input.requires_grad and torch.is_grad_enabled():
-        result: Tensor = _Loss.apply(
-            tensors.input, tensors.target, tensors.mask, tensors.map, call, plain, distributed
-        )
-        return result
-    values, _, _ = forward(call, tensors, distributed)
-    return _as_tensor(values, tensors.input)
 
 
 def run(
@@ -106,65 +65,46 @@ def run(
     tensors: Tensors,
     plain: Callable[[Tensor], Tensor],
     *,
+    spacing: list[float] | None = None,
     without: str = "",
 ) -> Tensor:
-    """Compute a loss of index targets by its kernel, or by the operators of PyTorch where that cannot be."""
+    """Compute a loss by its kernel, or by the operators of PyTorch where that cannot be."""
     if serves(backend, tensors, without=without):
-        return compute(name, settings, tensors, plain)
+        return compute(name, settings, tensors, plain, spacing=spacing)
     return plain(tensors.input)
 
 
-def host(x: Tensor) -> tuple[npt.NDArray[Any], str | None]:
-    """Return a tensor as a NumPy array in place, halves as their bits and by name."""
-    x = x.detach()
-    if x.dtype is torch.float16:
-        return x.view(torch.int16).numpy().view(np.uint16), "float16"
-    if x.dtype is torch.bfloat16:
-        return x.view(torch.int16).numpy().view(np.uint16), "bfloat16"
-    return x.numpy(), None
+def check_index(x: Any, target: Any, mask: Any, weight: Tensor | None, ignore_index: int | None) -> Tensors:
+    """Check the arguments of a loss of labels, in the documented order."""
+    check_input(x)
+    mask = check_mask(mask, x)
+    check_weight_length(weight, x)
+    check_target(target, x, "index")
+    if target.is_floating_point():
+        check_labels(target, include(mask, target, ignore_index), x.shape[1])
+    return Tensors(x, target, mask, None, weight)
 
 
-def arrays(tensors: Tensors) -> tuple[tuple[Any, Any], dict[str, Any]]:
-    """Return the arrays of a call as the extension takes them."""
-    x, x_half = host(tensors.input)
-    y, y_half = host(tensors.target)
-    options: dict[str, Any] = {"input_half": x_half, "target_half": y_half, "threads": get_num_threads()}
-    if tensors.mask is not None:
-        options["mask"] = tensors.mask.numpy()
-    if tensors.map is not None:
-        options["map"] = tensors.map.numpy()
-    return (x, y), options
-
-
-def forward(call: Call, tensors: Tensors, distributed: bool) -> tuple[npt.NDArray[np.float64], Any, Any]:
-    """Return values, small numbers and large arrays for the gradient."""
-    (x, y), options = arrays(tensors)
-    if not distributed:
-        return _native.loss_forward(call.name, call.params, x, y, **options)
-    sums = _native.loss_statistics(call.name, call.params, x, y, **options)
-    if group_exists():
-        sums = reduced(torch.from_numpy(sums)).numpy()
-    values, saved = _native.loss_from_statistics(call.name, call.params, sums, channels=x.shape[1])
-    if not group_exists():
-        raise ExactaRuntimeError(
-            "distributed=True needs a process group; call torch.distributed.init_process_group first, or leave "
-            "distributed=False in a single process"
-        )
-    return values, saved, None
-
-
-def backward(call: Call, tensors: Tensors, saved: Any, kept: Any, grad: npt.NDArray[np.float64]) -> Tensor:
-    """Return the gradient of the input, in its dtype and memory format."""
-    (x, y), options = arrays(tensors)
-    result = torch.empty_like(tensors.input)
-    _native.loss_backward(call.name, call.params, x, y, saved, grad, host(result)[0], kept=kept, **options)
-    return result
-
-
-def _as_tensor(values: npt.NDArray[np.float64], x: Tensor) -> Tensor:
-    if values.shape[0] == 1:
-        return torch.scalar_tensor(values[0], dtype=compute_dtype(x))
-    return torch.from_numpy(values).to(compute_dtype(x))
+def compute(
+    name: str,
+    settings: str,
+    tensors: Tensors,
+    plain: Callable[[Tensor], Tensor],
+    *,
+    params: dict[str, Any] | None = None,
+    spacing: list[float] | None = None,
+    distributed: bool = False,
+) -> Tensor:
+    """Return the value of a loss; `plain` computes it from the input by the operators of PyTorch."""
+    if torch.compiler.is_compiling():
+        value: Tensor = loss_operator(*tensors, name, settings, spacing or [])[0]
+        return value
+    call = made(name, params or parameters(settings), tensors.weight, spacing or [])
+    if tensors.input.requires_grad and torch.is_grad_enabled():
+        result: Tensor = _Loss.apply(*tensors[:4], call, plain, distributed)
+        return result
+    values, _, _ = forward(call, arrays(tensors), distributed)
+    return as_tensor(values, call, tensors.input)
 
 
 class _Loss(torch.autograd.Function):
@@ -179,21 +119,23 @@ class _Loss(torch.autograd.Function):
         plain: Callable[[Tensor], Tensor],
         distributed: bool,
     ) -> Tensor:
-        ctx.save_for_backward(x, target, mask, distances)
-        values, ctx.numbers, ctx.kept = forward(call, Tensors(x, target, mask, distances), distributed)
-        ctx.call, ctx.plain, ctx.distributed = call, plain, distributed
-        return _as_tensor(values, x)
+        given = arrays(Tensors(x, target, mask, distances))
+        values, numbers, kept = forward(call, given, distributed)
+        # Saved so that autograd notices a change of either; the arrays are these tensors, not copies.
+        ctx.save_for_backward(x, target)
+        ctx.state = call, given, numbers, kept, plain, distributed
+        return as_tensor(values, call, x)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        x, target, mask, distances = ctx.saved_tensors
+        x, _ = ctx.saved_tensors
+        call, given, numbers, kept, plain, distributed = ctx.state
         if torch.is_grad_enabled():
             # create_graph=True: the derivative itself must be differentiable.
-            (result,) = torch.autograd.grad(ctx.plain(x), x, grad, create_graph=True)
-            return result, None, None, None, None, None, None
-        wide = grad.detach().to(torch.float64).reshape(-1)
-        if ctx.distributed:
-            wide = reduced(wide)
-        tensors = Tensors(x, target, mask, distances)
-        result = backward(ctx.call, tensors, ctx.numbers, ctx.kept, wide.numpy())
+            (result,) = torch.autograd.grad(plain(x), x, grad, create_graph=True)
+        else:
+            if distributed:
+                grad = reduced(grad.to(torch.float64))
+            incoming = np.array(grad.tolist(), np.float64, ndmin=1)
+            result = backward(call, given, x, numbers, kept, incoming)
         return result, None, None, None, None, None, None

@@ -9,13 +9,12 @@ import torch
 from exacta._errors import ExactaTypeError, ExactaValueError
 
 from ._arguments import check_backend, check_class_weight, check_flag, check_ignore_index, one_of
-from ._kernels import Tensors, run
+from ._calls import Tensors
+from ._kernels import check_index, run
 from ._module import Configured
 from ._prepare import (
     check_input,
     check_mask,
-    check_target,
-    check_weight_length,
     compute_dtype,
     holds,
     include,
@@ -35,7 +34,8 @@ __all__ = ["LovaszHingeLoss", "LovaszSoftmaxLoss"]
 class LovaszSoftmaxLoss(Configured):
     r"""Lovasz-softmax loss: the Lovasz extension of the Jaccard loss of each class.
 
-    With errors ``e = |f - p|`` of one class, f its voxels as 0 and 1, sorted by falling size (stably), the class has the
+    With errors ``e = |f - p|`` of one class, f its voxels as 0 and 1, sorted by falling size (stably), the class has
+    the
     loss ``sum e_k (J_k - J_(k-1))``, where J_k is the Jaccard loss if the first k voxels are wrong. Then the mean over
     classes. Jaccard losses are formed from integers in float64.
 
@@ -109,16 +109,14 @@ class LovaszSoftmaxLoss(Configured):
 
     def forward(self, input: Tensor, target: Tensor, *, mask: Tensor | None = None) -> Tensor:  # noqa: A002
         """Return the loss of logits (B, C, *spatial) and labels (B, *spatial), over the voxels where `mask` is True."""
-        check_input(input)
-        mask = check_mask(mask, input)
-        check_weight_length(self.class_weight, input)
-        check_target(target, input, "index")
+        x = check_index(input, target, mask, self.class_weight, self.ignore_index)
+        if not self.include_background and input.shape[1] == 1:
+            raise ExactaValueError("include_background=False needs at least two channels; got input with one")
 
         def plain(z: Tensor) -> Tensor:
-            return self._plain(prepare(z, target, mask, target_format="index", ignore_index=self.ignore_index))
+            return self._plain(prepare(z, *x[1:3], target_format="index", ignore_index=self.ignore_index))
 
-        tensors = Tensors(input, target, mask, None, self.class_weight)
-        return run("lovasz_softmax", self._settings, self.backend, tensors, plain)
+        return run("lovasz_softmax", self._settings, self.backend, x, plain)
 
     def _plain(self, x: Prepared) -> Tensor:
         value = self._mean(x)
@@ -127,8 +125,6 @@ class LovaszSoftmaxLoss(Configured):
         return value.to(x.logits.dtype)
 
     def _mean(self, x: Prepared) -> Tensor:
-        if not self.include_background and x.logits.shape[1] == 1:
-            raise ExactaValueError("include_background=False needs at least two channels; got input with one")
         p = torch.softmax(x.logits, 1) if self.from_logits else x.logits
         f, weight = x.target(), self.class_weight
         if not self.include_background:
@@ -247,17 +243,18 @@ class LovaszHingeLoss(Configured):
             )
         self._check_target(target, input)
         mask = check_mask(mask, input, channels=True)
-        hit = target if self.multilabel else target.unsqueeze(1)
-        included = include(mask, target, self.ignore_index)
-        _check_values(input, hit, included)
         lacks = "no mask for each channel" if mask is not None and mask.shape[1] > 1 else ""
 
         def plain(z: Tensor) -> Tensor:
-            return self._plain(z, hit, included)
+            return self._plain(z, target, mask)
 
-        return run("lovasz_hinge", self._settings, self.backend, Tensors(input, target, mask), plain, without=lacks)
+        settings = f'{self._settings}\n{{"target_format": "{"one-hot" if self.multilabel else "index"}"}}'
+        return run("lovasz_hinge", settings, self.backend, Tensors(input, target, mask), plain, without=lacks)
 
-    def _plain(self, input: Tensor, hit: Tensor, included: Tensor | None) -> Tensor:  # noqa: A002
+    def _plain(self, input: Tensor, target: Tensor, mask: Tensor | None) -> Tensor:  # noqa: A002
+        hit = target if self.multilabel else target.unsqueeze(1)
+        included = include(mask, target, self.ignore_index)
+        _check_values(input, hit, included)
         z = sanitize(input.to(compute_dtype(input)), included)
         positive = hit == 1
         if included is not None:
@@ -282,8 +279,8 @@ class LovaszHingeLoss(Configured):
         wanted = tuple(x.shape) if self.multilabel else (x.shape[0], *x.shape[2:])
         if tuple(target.shape) != wanted:
             raise ExactaValueError(
-                f"target must have shape {wanted} for input of shape {tuple(x.shape)} and multilabel={self.multilabel}; "
-                f"got {tuple(target.shape)}"
+                f"target must have shape {wanted} for input of shape {tuple(x.shape)} and multilabel={self.multilabel}"
+                f"; got {tuple(target.shape)}"
             )
         if target.is_complex():
             raise ExactaTypeError(f"target must be real; got {target.dtype}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from exacta._errors import ExactaValueError
 
@@ -17,8 +17,8 @@ from ._arguments import (
     check_smooth,
     one_of,
 )
-from ._fused import Options, evaluate, warn_single_channel
-from ._module import Configured
+from ._fused import Options, evaluate
+from ._module import Configured, current
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,8 +30,11 @@ class _OverlapLoss(Configured):
     """Options, checks and the forward pass that all overlap losses share."""
 
     class_weight: Tensor | None
-    _shared = ("activation", "target_format", "include_background", "batch_dice", "smooth", "ignore_index")
-    _exported = _shared
+    _shared = (
+        *("activation", "target_format", "include_background", "batch_dice", "smooth", "ignore_index"),
+        *("backend", "distributed"),
+    )
+    _exported: ClassVar[tuple[str, ...]] = _shared
     _kernel = ""
 
     def __init__(
@@ -77,10 +80,7 @@ class _OverlapLoss(Configured):
 
     def forward(self, input: Tensor, target: Tensor, *, mask: Tensor | None = None) -> Tensor:  # noqa: A002
         """Return the loss of logits (B, C, *spatial) and a target, over the voxels where `mask` is True."""
-        warn_single_channel(self.activation, input)
-        return evaluate(
-            self._kernel, self._settings, self._options(), input, target, mask, overlap_weight=self.class_weight
-        )
+        return evaluate(self._kernel, current(self), input, target, mask, overlap_weight=self._buffers["class_weight"])
 
 
 class DiceLoss(_OverlapLoss):
@@ -105,7 +105,7 @@ class DiceLoss(_OverlapLoss):
         gets is that of the whole batch times the number of processes, which DDP divides by again.
     smooth : float or (float, float), default 1e-5
         Added to numerator and denominator, or one number for each; at least 0. With 0 an absent class without predicted
-        mass is NaN.
+        mass is NaN; with (0, 0) it counts with a loss of 0.
     ignore_index : int or None, default None
         Label whose voxels are left out, of any value; for labels only.
     backend : {"auto", "native", "torch"}, default "auto"
@@ -219,7 +219,7 @@ class TverskyLoss(_OverlapLoss):
     0.130435
     """
 
-    _exported = (*_OverlapLoss._shared, "alpha", "beta")
+    _exported: ClassVar[tuple[str, ...]] = (*_OverlapLoss._shared, "alpha", "beta")
     _kernel = "tversky"
 
     def __init__(
@@ -337,7 +337,8 @@ class FocalTverskyLoss(TverskyLoss):
 class GeneralizedDiceLoss(_OverlapLoss):
     r"""Generalized Dice loss: one ratio for all classes of a case, each weighed by its volume.
 
-    ``1 - (2 sum w_c I_c + s) / (sum w_c (P_c + T_c) + s)`` over the selected classes, averaged over cases, with the sums
+    ``1 - (2 sum w_c I_c + s) / (sum w_c (P_c + T_c) + s)`` over the selected classes, averaged over cases, with the
+    sums
     of `DiceLoss` and ``w = 1 / T^2``, ``1 / T`` or 1. A class that is absent from the target gets the largest weight of
     the present ones.
 

@@ -106,7 +106,7 @@ def _overlap(x: Prepared, options: Options) -> Tensor:
 
 
 def _weighs_labels(x: Prepared, options: Options, weight: Tensor | None) -> bool:
-    return weight is not None and options.activation == "softmax" and x.labels is not None
+    return weight is not None and options.pointwise == "ce" and options.activation == "softmax" and x.labels is not None
 
 
 def log_probabilities(x: Prepared) -> tuple[Tensor, Tensor | None]:
@@ -171,10 +171,7 @@ def _focal(x: Prepared, options: Options, weight: Tensor | None) -> tuple[Tensor
     if alpha is not None:
         terms = _per_class(alpha, x) * terms
     if weight is not None:
-        weights = _per_class(weight, x)
-        terms = weights * terms
-        if soft is None:
-            divisor = _sum(weights, x)
+        terms = _per_class(weight, x) * terms
     return _sum(terms, x), divisor
 
 

@@ -226,5 +226,3 @@ def prepare(
         labels = labels.clamp(0, classes - 1)
     logits = sanitize(x.to(dtype), included)
     return Prepared(logits, labels, None, included, invalid if found is None or defer else None, fault)
-
-

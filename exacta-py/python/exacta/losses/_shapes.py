@@ -9,12 +9,20 @@ import torch
 from exacta._errors import ExactaTypeError, ExactaValueError, shown
 from exacta._options import _SPACING_MAX, _SPACING_MIN, _numbers
 
-from ._prepare import as_soft, bad_label, check_labels, check_target, holds, one_hot
+from ._prepare import as_soft, bad_label, check_labels, check_target, compute_dtype, holds, one_hot
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["check_axes", "check_binary", "check_map", "check_spacing", "target_channels"]
+__all__ = [
+    "check_axes",
+    "check_binary",
+    "check_map",
+    "check_map_values",
+    "check_shape_target",
+    "check_spacing",
+    "target_channels",
+]
 
 
 def check_axes(x: Any, name: str = "input") -> None:
@@ -36,11 +44,21 @@ def check_binary(x: Tensor, name: str = "target") -> None:
         )
 
 
+def check_shape_target(target: Any, x: Tensor, target_format: str, include_background: bool) -> None:
+    """Check a target, but for its values, and that there is a channel to measure."""
+    check_target(target, x, target_format)
+    if target_format == "index" and target.is_floating_point():
+        check_labels(target, None, x.shape[1])
+    if not include_background and x.shape[1] == 1:
+        raise ExactaValueError(
+            "include_background=False, the default of this loss, needs at least two channels; got input with one"
+        )
+
+
 def target_channels(
-    target: Any, x: Tensor, target_format: str, include_background: bool, dtype: torch.dtype
+    target: Tensor, x: Tensor, target_format: str, include_background: bool, dtype: torch.dtype
 ) -> tuple[Tensor, Tensor | None]:
     """Return the selected channels of a target as 0 and 1, and whether a label is bad where that cannot be raised."""
-    check_target(target, x, target_format)
     invalid = None
     classes = x.shape[1]
     if target_format == "one-hot":
@@ -53,19 +71,18 @@ def target_channels(
             raise bad_label(labels, classes)
         invalid = bad if found is None else None
         g = one_hot(labels, classes, dtype)
-    if include_background:
-        return g, invalid
-    if classes == 1:
-        raise ExactaValueError(
-            "include_background=False, the default of this loss, needs at least two channels; got input with one"
-        )
-    return g[:, 1:], invalid
+    return g if include_background else g[:, 1:], invalid
 
 
 def check_spacing(value: Any, batch: int, axes: int) -> list[float]:
     """Return one length for each axis, or for each case and axis if cases differ."""
     if value is None:
         raise ExactaValueError("spacing must be given for distances: one length for each spatial axis; got None")
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        value = (value,) * axes
+    plain = type(value) is tuple and len(value) == axes and all(type(v) is float for v in value)
+    if plain and all(_SPACING_MIN <= v <= _SPACING_MAX for v in value):
+        return list(value)  # the usual case, which compiled programs can follow
     array = _numbers("spacing", value)
     if array.shape not in ((), (axes,), (batch, axes)):
         raise ExactaValueError(
@@ -83,23 +100,28 @@ def check_spacing(value: Any, batch: int, axes: int) -> list[float]:
     return rows[0] if all(row == rows[0] for row in rows) else values
 
 
-def check_map(value: Any, g: Tensor, *, least: float | None = None) -> Tensor:
-    """Return a distance map given by the caller in the dtype of the loss."""
+def check_map(value: Any, x: Tensor, include_background: bool) -> Tensor:
+    """Return a distance map given by the caller in the dtype of the loss; its values are looked at later."""
+    wanted = (x.shape[0], x.shape[1] - (not include_background), *x.shape[2:])
     if not isinstance(value, torch.Tensor):
         raise ExactaValueError(f"distance_map must be a tensor; got {type(value).__name__}")
-    if value.shape != g.shape:
+    if tuple(value.shape) != wanted:
         raise ExactaValueError(
-            f"distance_map must have one map for each selected channel, shape {tuple(g.shape)}; got "
-            f"{tuple(value.shape)}; channel 0 is selected with include_background=True only"
+            f"distance_map must have one map for each selected channel, shape {wanted}; got {tuple(value.shape)}; "
+            "channel 0 is selected with include_background=True only"
         )
-    if value.device != g.device:
-        raise ExactaValueError(f"distance_map must be on the device of input, {g.device}; got {value.device}")
+    if value.device != x.device:
+        raise ExactaValueError(f"distance_map must be on the device of input, {x.device}; got {value.device}")
     if not value.is_floating_point():
         raise ExactaValueError(f"distance_map must be floating; got {value.dtype}")
+    return value.detach().to(compute_dtype(x))
+
+
+def check_map_values(value: Tensor, *, signed: bool) -> None:
+    """Refuse a map that is not finite, or has a distance below 0."""
     if holds(~torch.isfinite(value).all()):
         raise ExactaValueError("distance_map must be finite; got inf or nan")
-    if least is not None and holds((value < least).any()):
+    if not signed and holds((value < 0).any()):
         raise ExactaValueError(
-            f"distance_map must be at least {least:g}, an unsigned map of distances; got {value.min().item():g}"
+            f"distance_map must be at least 0, an unsigned map of distances; got {value.min().item():g}"
         )
-    return value.detach().to(g.dtype)

@@ -6,15 +6,16 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import nn
+
+from exacta._errors import ExactaValueError
 
 from ._arguments import check_backend, check_class_weight, check_coefficients, check_ignore_index, check_number
 from ._combined import _Delegate
-from ._kernels import Tensors, run
+from ._kernels import check_index, run
 from ._module import Configured
 from ._overlap import DiceLoss
-from ._plain import log_probabilities
-from ._prepare import check_input, check_mask, check_target, check_weight_length, prepare
+from ._plain import fused, log_probabilities
+from ._prepare import prepare
 from ._sums import wide
 
 if TYPE_CHECKING:
@@ -89,19 +90,13 @@ class TopKCELoss(Configured):
 
     def forward(self, input: Tensor, target: Tensor, *, mask: Tensor | None = None) -> Tensor:  # noqa: A002
         """Return the loss of logits (B, C, *spatial) and labels (B, *spatial), over the voxels where `mask` is True."""
-        return self._evaluate(input, target, mask, self.class_weight)
+        x = check_index(input, target, mask, self.class_weight, self.ignore_index)
 
-    def _evaluate(self, x: Tensor, target: Tensor, mask: Tensor | None, weight: Tensor | None) -> Tensor:
-        check_input(x)
-        mask = check_mask(mask, x)
-        check_weight_length(weight, x)
-        check_target(target, x, "index")
+        def plain(z: Tensor) -> Tensor:
+            prepared = prepare(z, *x[1:3], target_format="index", ignore_index=self.ignore_index)
+            return _hardest(prepared, self.fraction, self.class_weight)
 
-        def plain(x: Tensor) -> Tensor:
-            prepared = prepare(x, target, mask, target_format="index", ignore_index=self.ignore_index)
-            return _hardest(prepared, self.fraction, weight)
-
-        return run("topk_ce", self._settings, self.backend, Tensors(x, target, mask, None, weight), plain)
+        return run("topk_ce", self._settings, self.backend, x, plain)
 
 
 def _hardest(x: Prepared, fraction: float, weight: Tensor | None) -> Tensor:
@@ -130,7 +125,7 @@ def _hardest(x: Prepared, fraction: float, weight: Tensor | None) -> Tensor:
     return value.to(x.logits.dtype)
 
 
-class DiceTopKCELoss(nn.Module):
+class DiceTopKCELoss(Configured):
     r"""Dice loss plus cross-entropy of the hardest voxels.
 
     ``lambda_dice Dice + lambda_ce TopKCE``, with `DiceLoss` for softmax and labels, and `TopKCELoss`.
@@ -172,6 +167,7 @@ class DiceTopKCELoss(nn.Module):
     """
 
     class_weight: Tensor | None
+    _exported = ("lambda_dice", "lambda_ce")
     include_background = _Delegate()
     batch_dice = _Delegate()
     smooth = _Delegate()
@@ -209,11 +205,22 @@ class DiceTopKCELoss(nn.Module):
 
     def forward(self, input: Tensor, target: Tensor, *, mask: Tensor | None = None) -> Tensor:  # noqa: A002
         """Return the loss of logits (B, C, *spatial) and labels (B, *spatial), over the voxels where `mask` is True."""
-        if not self.lambda_ce:
-            dice: Tensor = self.dice(input, target, mask=mask)
-            return self.lambda_dice * dice
-        hardest = self.lambda_ce * self.ce._evaluate(input, target, mask, self.class_weight)
-        if not self.lambda_dice:
-            return hardest
-        both: Tensor = self.lambda_dice * self.dice(input, target, mask=mask) + hardest
-        return both
+        x = check_index(input, target, mask, self.class_weight, self.ignore_index)
+        if self.lambda_dice and not self.include_background and input.shape[1] == 1:
+            raise ExactaValueError("include_background=False needs at least two channels; got input with one")
+
+        def plain(z: Tensor) -> Tensor:
+            return self._plain(prepare(z, *x[1:3], target_format="index", ignore_index=self.ignore_index))
+
+        settings = f'{self.dice._settings}\n{self.ce._settings}\n{self._settings}\n{{"activation": null}}'
+        return run("dice_topk_ce", settings, self.backend, x, plain)
+
+    def _plain(self, x: Prepared) -> Tensor:
+        value: Tensor | None = None
+        if self.lambda_dice:
+            value = self.lambda_dice * fused(x, self.dice._options(), None, None)
+        if self.lambda_ce:
+            hardest = self.lambda_ce * _hardest(x, self.ce.fraction, self.class_weight)
+            value = hardest if value is None else value + hardest
+        assert value is not None
+        return value

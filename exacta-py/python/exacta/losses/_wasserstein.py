@@ -9,9 +9,9 @@ import torch
 from exacta._errors import ExactaTypeError, ExactaValueError, shown
 
 from ._arguments import check_backend, check_ignore_index, check_number, one_of
-from ._kernels import Tensors, run
+from ._kernels import check_index, run
 from ._module import Configured
-from ._prepare import check_input, check_mask, check_target, one_hot, prepare
+from ._prepare import one_hot, prepare
 from ._sums import wide
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ class GeneralizedWassersteinDiceLoss(Configured):
     r"""Dice loss whose errors cost what a matrix says for each pair of classes.
 
     With ``d_i = sum_c p_ci M[y_i, c]`` of voxel i, M the matrix over its maximum, ``1 - (2 T + s) / (2 T + R + s)`` for
-    each case, where ``T = sum w (1 - d)``, ``R = sum e d``. In mode "default" w is 1 outside of class 0, else 0, and e is
+    each case, where ``T = sum w (1 - d)``, ``R = sum e d``. In mode "default" w is 1 outside of class 0, else 0, and e
+    is
     1; in mode "GDL" both are ``1 / (n_y + 1)``, n_y the number of voxels of that label in the case.
 
     Parameters
@@ -98,21 +99,19 @@ class GeneralizedWassersteinDiceLoss(Configured):
 
     def forward(self, input: Tensor, target: Tensor, *, mask: Tensor | None = None) -> Tensor:  # noqa: A002
         """Return the loss of logits (B, C, *spatial) and labels (B, *spatial), over the voxels where `mask` is True."""
-        check_input(input)
-        mask = check_mask(mask, input)
-        check_target(target, input, "index")
+        x = check_index(input, target, mask, None, self.ignore_index)
         if input.shape[1] != self.num_classes:
             raise ExactaValueError(
                 f"input must have one channel for each of the {self.num_classes} classes of dist_matrix; "
                 f"got {input.shape[1]}"
             )
 
-        def plain(x: Tensor) -> Tensor:
-            return self._plain(prepare(x, target, mask, target_format="index", ignore_index=self.ignore_index))
+        def plain(z: Tensor) -> Tensor:
+            return self._plain(prepare(z, *x[1:3], target_format="index", ignore_index=self.ignore_index))
 
         # The matrix travels as a tensor, so that it may be on any device and of any dtype.
-        tensors = Tensors(input, target, mask, None, self.dist_matrix.flatten())
-        return run("generalized_wasserstein_dice", self._settings, self.backend, tensors, plain)
+        x = x._replace(weight=self.dist_matrix)
+        return run("generalized_wasserstein_dice", self._settings, self.backend, x, plain)
 
     def _plain(self, x: Prepared) -> Tensor:
         assert x.labels is not None
@@ -177,7 +176,7 @@ def _check_matrix(value: Any, mode: str) -> Tensor:
         raise ExactaValueError("dist_matrix must have an entry above 0; got zeros only")
     if mode == "default" and not bool((matrix[0, 1:] == top).all()):
         raise ExactaValueError(
-            f"dist_matrix[0, 1:] must be the maximum {top.item():g} in mode 'default', as class 0 is the background; got "
-            f"{shown(matrix[0, 1:].tolist())}; use weighting_mode='GDL' where no class is"
+            f"dist_matrix[0, 1:] must be the maximum {top.item():g} in mode 'default', as class 0 is the background; "
+            f"got {shown(matrix[0, 1:].tolist())}; use weighting_mode='GDL' where no class is"
         )
     return matrix / top
