@@ -228,7 +228,7 @@ impl Bits {
             in_rows(&cpu.threads, &mut wide, |rows, out| current.widen_rows(rows, out));
             in_rows(&cpu.threads, &mut grown, |rows, out| {
                 fearless_simd::dispatch!(cpu.level, simd => {
-                    join_rows(simd, &current, &wide, connectivity.get(), rows, out)
+                    join_rows(simd, &current, &wide, connectivity.get(), rows, out);
                 });
             });
             std::mem::swap(&mut current, &mut grown);

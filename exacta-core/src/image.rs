@@ -219,7 +219,6 @@ impl<T: Code, C: Code, F: Fn(T) -> C + Copy + Send + Sync> Image for View<'_, T,
         self.read(level, (start, out.len()), None, out, |code| code);
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "at most 255")]
     fn read_saturated(&self, level: fearless_simd::Level, start: usize, out: &mut [u8]) {
         self.read(level, (start, out.len()), None, out, |code| code.min(255) as u8);
     }

@@ -295,12 +295,12 @@ fn voxel_costs<S: Copy, F: Float>(_: S, row: usize, p: &[F], labels: &[F], costs
             for y in 0..n {
                 let (class, cost) = (crate::predict::class::<F>(y), costs[y * n + c]);
                 for ((out, &p), &label) in out.iter_mut().zip(p).zip(labels) {
-                    *out = *out + if label == class { p * cost } else { F::ZERO };
+                    *out += if label == class { p * cost } else { F::ZERO };
                 }
             }
         } else {
             for ((out, &p), &label) in out.iter_mut().zip(p).zip(labels) {
-                *out = *out + label_of(label).map_or(F::ZERO, |y| p * costs[y * n + c]);
+                *out += label_of(label).map_or(F::ZERO, |y| p * costs[y * n + c]);
             }
         }
     }

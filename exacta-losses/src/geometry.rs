@@ -183,7 +183,7 @@ fn above<S: Copy, F: Float>(_: S, values: &[F], threshold: F, out: &mut [u8]) ->
     let mut finite = true;
     for (out, &value) in out.iter_mut().zip(values) {
         *out = u8::from(value > threshold);
-        finite &= value - value == F::ZERO;
+        finite &= value * F::ZERO == F::ZERO;
     }
     finite
 }

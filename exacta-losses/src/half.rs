@@ -20,7 +20,6 @@ pub(crate) fn bf16_to_f32(half: u16) -> f32 {
 }
 
 /// The nearest IEEE half, ties to even.
-#[expect(clippy::cast_possible_truncation, reason = "what is cut off was rounded away")]
 #[inline(always)]
 pub(crate) fn f32_to_f16(value: f32) -> u16 {
     let bits = value.to_bits();
@@ -38,7 +37,6 @@ pub(crate) fn f32_to_f16(value: f32) -> u16 {
 }
 
 /// The nearest bfloat16, ties to even.
-#[expect(clippy::cast_possible_truncation, reason = "what is cut off was rounded away")]
 #[inline(always)]
 pub(crate) fn f32_to_bf16(value: f32) -> u16 {
     let bits = value.to_bits();

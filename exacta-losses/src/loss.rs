@@ -44,6 +44,7 @@ pub trait Pooled {
     ///
     /// # Errors
     /// [`exacta_core::Error::LossLabelCount`] if a counted label is no class.
+    #[expect(clippy::wrong_self_convention, reason = "the loss, from statistics")]
     fn from_statistics(&self, statistics: &Statistics) -> Result<Forward>;
 }
 

@@ -12,7 +12,7 @@ use crate::logits::{LogitViews, Logits, LogitsMut};
 use crate::loss::{Forward, Loss, Saved};
 use crate::lovasz::count;
 use crate::real::Float;
-use crate::skeleton::{Mask, Pool, Shape, Volume, backward, forward};
+use crate::skeleton::{Mask, Pool, Shape, backward, forward};
 
 /// Soft centreline Dice: the mean of `1 - 2 tp ts / (tp + ts)` over cases and selected channels.
 ///

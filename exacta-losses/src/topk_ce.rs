@@ -241,7 +241,7 @@ fn weigh<S: Copy, F: Float>(_: S, labels: &[F], weights: &[F], values: &mut [F])
         }
     }
     for (value, &factor) in values.iter_mut().zip(&factors) {
-        *value = *value * factor;
+        *value *= factor;
     }
 }
 

@@ -189,7 +189,7 @@ fn check(case: &Case) {
     assert!(close(value, want, 1e-12 * want.abs().max(1.0)), "value {value} against {want}");
     let differences = naive_gradient(&case.terms, &naive);
     for (index, &found) in gradient.indexed_iter() {
-        let voxel: usize = (2..index.ndim()).fold(0, |at, axis| at * gradient.shape()[axis] + index[axis]);
+        let voxel: usize = (2..gradient.ndim()).fold(0, |at, axis| at * gradient.shape()[axis] + index[axis]);
         let want = 1.5 * differences[index[0]][index[1]][voxel];
         // Rounding of the value by the step, 1e-16 / 1e-3, and the fourth power of the step by a fifth derivative.
         assert!(close(found, want, 2e-9 * value.abs().max(1.0)), "gradient at {index:?}: {found} against {want}");

@@ -79,7 +79,7 @@ fn mark<S: Simd>(simd: S, values: &[u8], regions: &[&[u8]], at: usize, channels:
         }
         let at = at + i * BLOCK;
         for (channel, region) in channels.iter_mut().zip(regions) {
-            let out = channel[at..at + BLOCK].as_mut_array::<BLOCK>().expect("a whole block");
+            let out = channel[at..at + BLOCK].first_chunk_mut::<BLOCK>().expect("a whole block");
             for label in *region {
                 for (out, value) in out.iter_mut().zip(block) {
                     *out |= u8::from(value == label);

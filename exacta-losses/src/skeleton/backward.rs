@@ -1,7 +1,7 @@
 //! The gradient of the skeleton: from the last iteration to the first, through updates, openings and erosions.
 
 use exacta_core::Level;
-use fearless_simd::{Select, Simd, SimdBase, SimdFloat};
+use fearless_simd::{Select, Simd, SimdBase};
 
 use super::forward::Steps;
 use super::routes::{Line, gather, least, load};
@@ -45,7 +45,7 @@ pub(crate) fn backward<F: Real + Number>(
     }
     for (row, out) in gradient.chunks_exact_mut(shape.columns).enumerate() {
         for (out, &value) in out.iter_mut().zip(work.flow.row(row)) {
-            *out = *out + value;
+            *out += value;
         }
     }
     pool.give([work.along, work.across, work.opened, work.eroded, work.routes, work.flow]);
@@ -210,7 +210,7 @@ impl<F: Real + Number> Work<F> {
             let mut code = F::default();
             for (route, handed) in [there(ahead), there(down), here(3), here(2), here(1), there(up), there(behind)] {
                 sum += route.simd_eq(F::Wide::<S>::splat(simd, code)).select(handed, zero);
-                code = code + F::ONE;
+                code += F::ONE;
             }
             sum.store_slice(&mut out[x + 1..x + 1 + F::LANES]);
         }

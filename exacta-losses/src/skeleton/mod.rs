@@ -14,8 +14,8 @@ mod volume;
 
 pub(crate) use backward::backward;
 pub(crate) use binary::Mask;
-pub(crate) use forward::{Steps, forward};
-pub(crate) use volume::{Pool, Shape, Volume};
+pub(crate) use forward::forward;
+pub(crate) use volume::{Pool, Shape};
 
 #[cfg(test)]
 mod tests;

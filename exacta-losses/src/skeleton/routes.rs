@@ -58,7 +58,7 @@ pub(crate) fn least<S: Simd, F: Real + Number>(
         ];
         let mut code = F::default();
         for other in rest {
-            code = code + F::ONE;
+            code += F::ONE;
             let less = other.simd_lt(best);
             best = less.select(other, best);
             route = less.select(F::Wide::<S>::splat(simd, code), route);

@@ -3,9 +3,14 @@
 use exacta_core::Level;
 use exacta_core::parallel::Threads;
 
-use super::{Mask, Pool, Shape, Volume, backward, forward};
+use super::volume::Volume;
+use super::{Mask, Pool, Shape, backward, forward};
 
 /// Offsets of a neighbourhood in raster order, at most `axes` of them not 0.
+fn voxels(shape: Shape) -> usize {
+    shape.slices * shape.rows * shape.columns
+}
+
 fn offsets(axes: usize) -> Vec<[isize; 3]> {
     let mut out = Vec::new();
     for z in -1..=1isize {
@@ -24,7 +29,7 @@ fn offsets(axes: usize) -> Vec<[isize; 3]> {
 fn choose(shape: Shape, values: &[f64], axes: usize, better: impl Fn(f64, f64) -> bool) -> Vec<usize> {
     let size = [shape.slices, shape.rows, shape.columns];
     let mut out = Vec::new();
-    for i in 0..shape.voxels() {
+    for i in 0..voxels(shape) {
         let at = [i / (size[1] * size[2]), i / size[2] % size[1], i % size[2]];
         let mut best: Option<usize> = None;
         for offset in offsets(axes) {
@@ -101,7 +106,7 @@ fn skeleton<F: crate::real::Real>(
     traced: bool,
     pool: &mut Pool<F>,
 ) -> Vec<F> {
-    let mut out = vec![F::ZERO; volume.shape.voxels()];
+    let mut out = vec![F::ZERO; volume.voxels(shape)];
     forward(level, threads, volume, iterations, traced, pool).skeletons.last().expect("there is one").read(&mut out);
     out
 }
@@ -162,7 +167,7 @@ fn a_binary_mask_on_planes() {
     {
         let shape = Shape::new(spatial);
         for levels in [2, 3, 9] {
-            let values: Vec<f64> = noise(shape.voxels(), seed, levels)
+            let values: Vec<f64> = noise(voxels(shape), seed, levels)
                 .iter()
                 .map(|&v| f64::from(u8::from(levels < 9 && v > 0.0 || v > 0.2)))
                 .collect();

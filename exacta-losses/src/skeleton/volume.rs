@@ -25,10 +25,6 @@ impl Shape {
         }
     }
 
-    pub(crate) const fn voxels(self) -> usize {
-        self.slices * self.rows * self.columns
-    }
-
     /// Elements from one row to the next.
     pub(crate) const fn pitch(self) -> usize {
         self.columns.next_multiple_of(BLOCK) + 2

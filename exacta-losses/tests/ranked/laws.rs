@@ -307,7 +307,7 @@ fn wrong_settings_are_errors() {
         };
         assert!(matches!(case.run(&Cpu::new()), Err(Error::LossLabel { .. })), "{name}");
     };
-    ["topk_ce", "lovasz_softmax", "boundary", "hausdorff_dt", "soft_cldice"].map(labels_error);
+    ["topk_ce", "lovasz_softmax", "boundary", "hausdorff_dt", "soft_cldice"].into_iter().for_each(labels_error);
     let soft = Case::new("boundary", input(), hot().mapv(|_| 2)).one_hot().numbers("spacing", &[1.0, 1.0]);
     assert!(matches!(soft.run(&Cpu::new()), Err(Error::NotBinary { .. })));
     let hinge = Case::new("lovasz_hinge", ArrayD::zeros(vec![1, 1, 4]), array(&[1, 4], &[0, 1, 2, 0]));
