@@ -6,11 +6,11 @@ use exacta_core::parallel::Threads;
 use super::volume::Volume;
 use super::{Mask, Pool, Shape, backward, forward};
 
-/// Offsets of a neighbourhood in raster order, at most `axes` of them not 0.
 fn voxels(shape: Shape) -> usize {
     shape.slices * shape.rows * shape.columns
 }
 
+/// Offsets of a neighbourhood in raster order, at most `axes` of them not 0.
 fn offsets(axes: usize) -> Vec<[isize; 3]> {
     let mut out = Vec::new();
     for z in -1..=1isize {
@@ -106,7 +106,7 @@ fn skeleton<F: crate::real::Real>(
     traced: bool,
     pool: &mut Pool<F>,
 ) -> Vec<F> {
-    let mut out = vec![F::ZERO; volume.voxels(shape)];
+    let mut out = vec![F::ZERO; voxels(volume.shape)];
     forward(level, threads, volume, iterations, traced, pool).skeletons.last().expect("there is one").read(&mut out);
     out
 }
