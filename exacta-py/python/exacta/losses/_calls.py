@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["Arrays", "Call", "Tensors", "arrays", "as_tensor", "backward", "forward", "host", "made"]
 
 
+_SMALL = 4096
+
+
 class Call(NamedTuple):
     """Which loss, and what it is told."""
 
@@ -70,7 +73,8 @@ def arrays(tensors: Tensors) -> Arrays:
     """Return the tensors of a call as arrays in place."""
     x, x_half = host(tensors.input)
     y, y_half = host(tensors.target)
-    options: dict[str, Any] = {"threads": get_num_threads()}
+    # Little work goes to one thread anyway, and no result depends on their number.
+    options: dict[str, Any] = {"threads": get_num_threads() if x.size > _SMALL else 1}
     if x_half is not None:
         options["input_half"] = x_half
     if y_half is not None:

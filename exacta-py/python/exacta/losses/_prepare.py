@@ -138,8 +138,9 @@ def check_target(target: Any, x: Tensor, target_format: str) -> None:
         return
     if target.dtype is torch.bool or target.is_complex():
         raise ExactaTypeError(f"target must hold integer labels; got dtype {target.dtype}; pass target.long()")
-    wanted = (x.shape[0], *x.shape[2:])
-    if tuple(target.shape) != wanted:
+    shape = x.shape
+    wanted = (shape[0], *shape[2:])
+    if target.shape != wanted:
         hint = ""
         if tuple(target.shape) == (x.shape[0], 1, *x.shape[2:]):
             hint = "; pass target.squeeze(1)"
