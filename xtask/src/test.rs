@@ -41,9 +41,11 @@ fn python(sh: &Shell) -> Result {
     // is enough. `--pyargs` finds the doctests in the installed package, not in the sources beside it.
     let numpy_only = Venv::open(sh, ".venv-numpy")?;
     numpy_only.install(sh, "exacta-py/tests/requirements-numpy.txt")?;
+    let numpy =
+        ["functional", "metrics", "lesions", "detection", "edt", "components"].map(|name| format!("exacta.{name}"));
     let runs = [
-        (everything, "exacta", "Python tests, every framework"),
-        (numpy_only, "exacta.functional", "Python tests, NumPy alone"),
+        (everything, vec!["exacta".to_owned()], "Python tests, every framework"),
+        (numpy_only, numpy.to_vec(), "Python tests, NumPy alone"),
     ];
     // A test that hangs in native code holds off signals, so it is the fault handler's own thread that ends the run.
     let limit = ["-o", "faulthandler_timeout=600", "-o", "faulthandler_exit_on_timeout=true"];
@@ -51,7 +53,7 @@ fn python(sh: &Shell) -> Result {
         venv.install_wheel(sh, &wheel)?;
         let python = venv.python();
         section(what, || {
-            Ok(cmd!(sh, "{python} -m pytest {limit...} --pyargs exacta-py/tests {doctests}").quiet().run()?)
+            Ok(cmd!(sh, "{python} -m pytest {limit...} --pyargs exacta-py/tests {doctests...}").quiet().run()?)
         })?;
     }
     Ok(())

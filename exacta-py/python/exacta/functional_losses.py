@@ -84,8 +84,8 @@ def value(loss: str, input: Any, target: Any, *, mask: Any = None, map: Any = No
     >>> import numpy as np
     >>> from exacta import functional_losses
     >>> logits = np.array([[[0.0, 3.0, 3.0], [0.0, 0.0, 0.0]]])
-    >>> functional_losses.value("topk_ce", logits, np.array([[0, 0, 0]]), fraction=0.3).round(6)
-    array(0.693147)
+    >>> float(functional_losses.value("topk_ce", logits, np.array([[0, 0, 0]]), fraction=0.3).round(6))
+    0.693147
     """
     call = _prepare(input, target, mask, map)
     settings = _settings(settings, call.input.array.ndim - 2)

@@ -138,7 +138,7 @@ def _evaluate(
             values[position] = results[metrics[position].name][0]
     if any(metric.name in LESION_METRICS for metric in metrics):
         if images.mask is not None:
-            raise CaseError("lesions with ignored voxels are not defined: measure them without --ignore")
+            raise CaseError("lesions with ignored voxels are not defined: measure them with labels that ignore none")
         found = lesion_values(metrics, pred, target, spacing=images.pair.spacing, num_classes=num_classes)
         for position, of_classes in found.items():
             values[position] = of_classes

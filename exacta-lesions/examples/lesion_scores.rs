@@ -1,4 +1,4 @@
-//! Lesion scores and a row for each lesion: `cargo run -p exacta-lesions --example lesions`.
+//! Lesion scores and a row for each lesion: `cargo run -p exacta-lesions --example lesion_scores`.
 #![allow(clippy::print_stdout, reason = "an example shows what it finds")]
 
 use exacta_components::CpuComponents;
