@@ -3,8 +3,8 @@
 The metrics are in `exacta.functional`, and as objects that collect a data set in `exacta.metrics`; lesions and their
 scores in `exacta.lesions` and `exacta.detection`, distance transforms in `exacta.edt`, connected components in
 `exacta.components`. Training losses for PyTorch are in `exacta.losses`, their values and gradients for other arrays in
-`exacta.functional_losses`; adapters to other packages in `exacta.integrations`. Importing exacta imports none of PyTorch,
-JAX and CuPy.
+`exacta.functional_losses`; adapters to other packages in `exacta.integrations`. Importing exacta imports none of
+PyTorch, JAX and CuPy.
 """
 
 from __future__ import annotations

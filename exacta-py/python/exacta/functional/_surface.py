@@ -11,9 +11,9 @@ What a surface consists of is chosen by `surface`:
 - ``"faces"``: the faces between voxels inside and outside, each cut in two triangles (2-D: the sides of pixels), as
   MeshMetrics 0.2 measures volumes.
 
-Distances are exact Euclidean distances in the unit of the spacing: of voxels and surfels between these places, of a mesh
-and of faces from the centre of an element to the nearest point of the other surface. d(P, T) stands for the distances
-from every element of the prediction to the nearest of the target, d(T, P) for the reverse, w for the weights.
+Distances are exact Euclidean distances in the unit of the spacing: of voxels and surfels between these places, of a
+mesh and of faces from the centre of an element to the nearest point of the other surface. d(P, T) stands for the
+distances from every element of the prediction to the nearest of the target, d(T, P) for the reverse, w for the weights.
 """
 
 from __future__ import annotations
