@@ -126,9 +126,9 @@ mod tests {
         let mut weights = vec![0.0; errors.len()];
         for &i in &order {
             if errors[i].1 {
-                hit += 1.0
+                hit += 1.0;
             } else {
-                beside += 1.0
+                beside += 1.0;
             }
             let jaccard = 1.0 - (total - hit) / f64::max(total + beside, 1.0);
             weights[i] = jaccard - before;
