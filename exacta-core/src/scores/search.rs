@@ -2,9 +2,14 @@
 
 use super::sort::Key;
 
+/// Keys compared at once from the first of a piece on, whatever their number: no branch to predict.
+const NEAR: usize = 8;
+
 /// Distinct sorted keys with how often each came, and a table over their range.
 pub(super) struct Index<K> {
+    /// The keys, and the last [`NEAR`] times more, so that so many can be read from any of them on.
     keys: Vec<K>,
+    len: usize,
     counts: Vec<u32>,
     /// First key of each piece of the range, of width `2^shift`; one more at the end.
     starts: Vec<u32>,
@@ -43,12 +48,15 @@ impl<K: Key> Index<K> {
                 starts[i] += starts[i - 1];
             }
         }
-        Self { keys, counts, starts, shift }
+        if let Some(&high) = keys.last() {
+            keys.resize(kept + NEAR, high);
+        }
+        Self { keys, len: kept, counts, starts, shift }
     }
 
     /// Number of distinct keys.
     pub(super) fn len(&self) -> usize {
-        self.keys.len()
+        self.len
     }
 
     /// Twice the number of keys below, and one more where `key` is among them: below `2 len + 1`.
@@ -61,21 +69,19 @@ impl<K: Key> Index<K> {
             return 0;
         }
         if key > high {
-            return 2 * self.keys.len();
+            return 2 * self.len;
         }
         #[expect(clippy::cast_possible_truncation, reason = "within the table")]
         let piece = (key.minus(low) >> self.shift) as usize;
-        let (start, end) = (self.starts[piece] as usize, self.starts[piece + 1] as usize);
-        let keys = &self.keys[start..end];
-        if keys.is_empty() {
-            return 2 * start;
+        let start = self.starts[piece] as usize;
+        // What lies beyond the piece is above the key.
+        let near = self.keys[start..].first_chunk::<NEAR>().expect("there are so many more");
+        let mut below = near.iter().map(|&other| usize::from(other < key)).sum::<usize>();
+        if below == NEAR {
+            let end = (self.starts[piece + 1] as usize).max(start + NEAR);
+            below += self.keys[start + NEAR..end].partition_point(|&other| other < key);
         }
-        let below = if keys.len() <= 8 {
-            keys.iter().map(|&other| usize::from(other < key)).sum()
-        } else {
-            keys.partition_point(|&other| other < key)
-        };
-        2 * (start + below) + usize::from(keys.get(below) == Some(&key))
+        2 * (start + below) + usize::from(self.keys[start + below] == key)
     }
 
     /// How often the `i`-th key came.
