@@ -164,7 +164,7 @@ impl<'a> LossBatch<'a> {
         }
         tile.invalid = 0;
         if !self.one_hot {
-            let rule = Rule { channels, ignore: self.ignore };
+            let rule = Rule { channels, ignore: self.ignore, all: !self.has_exclusions() };
             tile.invalid = self.target.classes(level, case, start, rule, labels);
         }
         let excluding = self.has_exclusions();

@@ -20,6 +20,8 @@ pub(crate) trait Number: SimdFloatElement + PartialOrd + Send + Sync + 'static {
 
     /// The nearest number.
     fn from_f64(value: f64) -> Self;
+    /// The nearest number.
+    fn from_i32(value: i32) -> Self;
     /// The same number.
     fn to_f64(self) -> f64;
     /// `e^x` for `x <= 0`; see [`exponential`].
@@ -42,6 +44,12 @@ impl Number for f32 {
     #[expect(clippy::cast_possible_truncation, reason = "rounding is meant")]
     #[inline(always)]
     fn from_f64(value: f64) -> Self {
+        value as Self
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "rounding is meant")]
+    #[inline(always)]
+    fn from_i32(value: i32) -> Self {
         value as Self
     }
 
@@ -96,6 +104,11 @@ impl Number for f64 {
     #[inline(always)]
     fn from_f64(value: f64) -> Self {
         value
+    }
+
+    #[inline(always)]
+    fn from_i32(value: i32) -> Self {
+        Self::from(value)
     }
 
     #[inline(always)]

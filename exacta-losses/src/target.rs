@@ -136,7 +136,13 @@ fn classify<S, T: Copy, W: Word, F: Number>(
     rule: Rule,
     out: &mut [F],
 ) -> u64 {
+    let all = rule.all;
     let rule = rule.of();
+    // Two loops of one width each, which become vectors as one of both would not.
+    if all && words.iter().fold(true, |fit, &word| fit & number(word).fits(&rule)) {
+        out.iter_mut().zip(words).for_each(|(out, &word)| *out = number(word).class());
+        return 0;
+    }
     let mut invalid = 0u32;
     for (out, &word) in out.iter_mut().zip(words) {
         invalid += u32::from(number(word).judge(&rule, out));
@@ -149,6 +155,8 @@ fn classify<S, T: Copy, W: Word, F: Number>(
 pub(crate) struct Rule {
     pub(crate) channels: usize,
     pub(crate) ignore: Option<i64>,
+    /// Every voxel counts.
+    pub(crate) all: bool,
 }
 
 impl Rule {
@@ -187,13 +195,18 @@ trait Word: Copy + Default + PartialOrd {
         label.and_then(Self::exactly).is_some_and(|label| label == self)
     }
 
+    /// Whether the value is a class.
+    #[inline(always)]
+    fn fits(self, rule: &RuleOf<Self>) -> bool {
+        (self >= Self::default()) & (self <= rule.top) & self.is_whole()
+    }
+
     /// Makes `out` the class, or -1; whether it counts and is no class.
     #[inline(always)]
     fn judge<F: Number>(self, rule: &RuleOf<Self>, out: &mut F) -> bool {
         let counts = (*out >= F::default()) & !(rule.ignores & (self == rule.ignore));
-        let valid = (self >= Self::default()) & (self <= rule.top) & self.is_whole();
         *out = if counts { self.class() } else { F::from_f64(-1.0) };
-        counts & !valid
+        counts & !self.fits(rule)
     }
 }
 
@@ -211,7 +224,7 @@ macro_rules! integer_words {
                     reason = "classes are below 2^24")]
             #[inline(always)]
             fn class<F: Number>(self) -> F {
-                F::from_f64(f64::from(self as i32))
+                F::from_i32(self as i32)
             }
 
             #[inline(always)]
