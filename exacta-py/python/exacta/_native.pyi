@@ -12,6 +12,7 @@ __all__ = [
     "count",
     "detect",
     "detection_curve",
+    "distance_maps",
     "distance_transform",
     "evaluate",
     "evaluate_scores",
@@ -34,6 +35,7 @@ __all__ = [
     "signed_distance",
     "simd_level",
     "skeletonize",
+    "soft_skeleton",
 ]
 
 __version__: str
