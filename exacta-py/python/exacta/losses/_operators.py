@@ -85,8 +85,9 @@ def _kept(x: Tensor, name: str, settings: str) -> Tensor:
         return x.new_empty((cases, (voxels + 7) // 8), dtype=torch.uint8)
     if name not in _PER_CHANNEL:
         return x.new_empty((0, 0), dtype=torch.uint8)
+    # A number and no bool, of which symbolic sizes cannot be reduced.
     background = name == "lovasz_hinge" or parameters(settings).get("include_background", name == "lovasz_softmax")
-    return x.new_empty((cases * (classes - (not background)), voxels), dtype=compute_dtype(x))
+    return x.new_empty((cases * (classes - (0 if background else 1)), voxels), dtype=compute_dtype(x))
 
 
 def _loss(
