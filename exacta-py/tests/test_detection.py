@@ -230,3 +230,24 @@ def test_processes(tmp_path, settings):
         pred, target, rng.random(pred.shape), connectivity=1, num_classes=2, iou_threshold=0.2
     ).curves
     assert outputs[0].strip() == f"{curve.recall.tolist()} {float(curve.average_precision)} 3"
+
+
+def test_curves_are_drawn():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    confidence = np.array([[[0.0, 0.9, 0.2, 0.7, 0.5, 0.5, 0.1, 0.0, 0.6, 0.6]]])
+    pred = np.array([[[0, 1, 1, 0, 1, 1, 0, 0, 1, 1]]])
+    target = np.array([[[0, 1, 1, 1, 0, 0, 0, 0, 1, 1]]])
+    result = detection.lesion_detection(pred, target, confidence, connectivity=1, num_classes=2)
+    figure, axes = plt.subplots(1, 2)
+    assert result.plot(ax=axes[0]) is axes[0]
+    line = axes[0].lines[0]
+    assert line.get_xdata().tolist() == result.curves[0].false_positives_per_case.tolist()
+    assert line.get_ydata().tolist() == result.curves[0].recall.tolist()
+    assert axes[0].get_legend().get_texts()[0].get_text() == "class 1, AP 1.000"
+    assert result.curves[0].plot("precision-recall", ax=axes[1]).get_ylabel() == "precision"
+    with pytest.raises(ValueError, match="kind must be one of 'froc', 'precision-recall'; got 'roc'"):
+        result.plot("roc")
+    plt.close(figure)

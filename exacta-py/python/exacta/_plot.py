@@ -13,9 +13,10 @@ from ._options import check_choice
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from .detection import DetectionCurve
     from .functional._results import RankingCurve, ReliabilityDiagram
 
-__all__ = ["ranking", "reliability"]
+__all__ = ["detection", "ranking", "reliability"]
 
 _MOST_POINTS = 4000  # more than any screen shows
 
@@ -76,3 +77,27 @@ def ranking(curves: list[tuple[RankingCurve, str | None]], kind: str, ax: Any) -
     if kind == "roc":
         return _frame(ax, "false positive rate", "true positive rate")
     return _frame(ax, "recall", "precision")
+
+
+def detection(curves: list[tuple[DetectionCurve, str | None]], kind: str, ax: Any) -> Any:
+    """Draw free-response curves, or precision over recall, each with a label or none."""
+    kind = check_choice("kind", kind, ("froc", "precision-recall"))
+    ax = _axes(ax)
+    most = 0.0
+    for curve, label in curves:
+        recall = _numpy(curve.recall)
+        keep = np.unique(np.linspace(0, recall.size - 1, _MOST_POINTS).round().astype(np.int64))
+        if kind == "precision-recall":
+            ax.step(recall[keep], _numpy(curve.precision)[keep], where="pre", label=label)
+        else:
+            rates = _numpy(curve.false_positives_per_case)
+            most = max(most, float(rates.max()))
+            # The recall of a point holds until the next point has more false positives.
+            ax.step(rates[keep], recall[keep], where="post", label=label)
+    if any(label for _, label in curves):
+        ax.legend(loc="lower left" if kind == "precision-recall" else "lower right", fontsize="small")
+    if kind == "precision-recall":
+        return _frame(ax, "recall", "precision")
+    ax.set(xlabel="false positives per case", ylabel="sensitivity", xlim=(0, most or 1), ylim=(0, 1.02))
+    ax.grid(alpha=0.3)
+    return ax

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from . import _native
+from . import _native, _plot
 from ._arrays import Host, library_of
 from ._errors import ExactaRuntimeError, ExactaValueError, shown
 from ._gather import gather
@@ -104,6 +104,22 @@ class DetectionCurve:
         found = recall[np.searchsorted(rates, budgets, side="right") - 1]
         return library.from_host(np.asarray(found), self.recall)
 
+    def plot(self, kind: Literal["froc", "precision-recall"] = "froc", *, ax: Any = None) -> Any:
+        """Draw the curve with Matplotlib (extra ``plot``).
+
+        Parameters
+        ----------
+        kind : {"froc", "precision-recall"}, default "froc"
+            Sensitivity over false positives per case, or precision over recall.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        return _plot.detection([(self, None)], kind, ax)
+
 
 @dataclass(frozen=True, eq=False)
 class DetectionResult:
@@ -122,6 +138,26 @@ class DetectionResult:
             return values
         like = self.curves[0].recall
         return library_of(like).from_host(values, like)
+
+    def plot(self, kind: Literal["froc", "precision-recall"] = "froc", *, ax: Any = None) -> Any:
+        """Draw the curves of all classes with Matplotlib (extra ``plot``).
+
+        Parameters
+        ----------
+        kind : {"froc", "precision-recall"}, default "froc"
+            Sensitivity over false positives per case, or precision over recall.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        labelled: list[tuple[DetectionCurve, str | None]] = [
+            (curve, f"class {name}, AP {float(curve.average_precision):.3f}")
+            for name, curve in zip(self.class_ids, self.curves, strict=True)
+        ]
+        return _plot.detection(labelled, kind, ax)
 
 
 class LesionDetection:
