@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
-from typing_extensions import Self
 
 from .._arrays import library_of
 from .._errors import ExactaRuntimeError, ExactaTypeError, ExactaValueError, shown
@@ -18,6 +17,7 @@ from ._distributed import exchange, fingerprint
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    from typing_extensions import Self
 
 __all__ = ["CaseId", "MetricResult", "PerCaseMetric", "Stateful", "check_case_ids", "summary", "unique_cases"]
 
