@@ -150,8 +150,8 @@ fn ratio(terms: &Terms, overlap: Overlap, sums: &[[f64; 6]], selected: &[usize])
     selected.iter().map(|&c| weight(c) * each(c)).sum::<f64>() / selected.iter().map(|&c| weight(c)).sum::<f64>()
 }
 
-/// The gradient by central differences of fourth order, of the voxels that count.
-pub fn naive_gradient(terms: &Terms, batch: &NaiveBatch) -> Vec<Vec<Vec<f64>>> {
+/// The gradient by central differences of fourth order with steps of `h`, of the voxels that count.
+pub fn naive_gradient(terms: &Terms, batch: &NaiveBatch, h: f64) -> Vec<Vec<Vec<f64>>> {
     let mut out = batch.logits.clone();
     let mut moved = batch.clone();
     for b in 0..out.len() {
@@ -161,7 +161,6 @@ pub fn naive_gradient(terms: &Terms, batch: &NaiveBatch) -> Vec<Vec<Vec<f64>>> {
                     out[b][c][v] = 0.0;
                     continue;
                 }
-                let h = 1e-3;
                 let mut at = |step: f64| {
                     moved.logits[b][c][v] = batch.logits[b][c][v] + step * h;
                     naive_value(terms, &moved)
