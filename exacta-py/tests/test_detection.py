@@ -198,6 +198,8 @@ pred, target = rng.integers(0, 2, (2, 3, 6, 7))
 confidence = rng.random(pred.shape)
 threshold = 0.2 if sys.argv[3] == "same" else 0.2 + rank / 10
 metric = detection.LesionDetection(connectivity=1, num_classes=2, iou_threshold=threshold)
+if rank == 0:  # one process alone: nobody else is waited for
+    assert detection.lesion_detection(pred, target, confidence, connectivity=1, num_classes=2).curves[0].num_cases == 3
 if rank == 0 or sys.argv[3] != "same":
     metric.update(pred, target, confidence)
 try:
@@ -222,7 +224,10 @@ def test_processes(tmp_path, settings):
     outputs = [process.communicate(timeout=120)[0] for process in processes]
     assert outputs[0] == outputs[1]
     if settings == "different":
-        assert outputs[0].startswith("ExactaValueError every process must use the same settings")
+        assert outputs[0].startswith(
+            "ExactaValueError every process must compute the same metric with the same settings"
+        )
+        assert 'iou_threshold is "0.2" on process 0' in outputs[0]
         return
     rng = np.random.default_rng(7)
     pred, target = rng.integers(0, 2, (2, 3, 6, 7))

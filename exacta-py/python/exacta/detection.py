@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from . import _native, _plot
 from ._arrays import Host, library_of
+from ._distributed import exchange, fingerprint
 from ._errors import ExactaRuntimeError, ExactaValueError, shown
-from ._gather import gather
 from ._inputs import prepare
 from ._lesions import check_connectivity
 from ._options import _numbers, check_backend, check_choice, check_fill
@@ -158,6 +158,16 @@ class DetectionResult:
             for name, curve in zip(self.class_ids, self.curves, strict=True)
         ]
         return _plot.detection(labelled, kind, ax)
+
+
+class _State(NamedTuple):
+    """What a process knows of its cases."""
+
+    columns: int | None
+    cases: int
+    confidences: list[npt.NDArray[np.float64]]
+    hits: list[npt.NDArray[np.bool_]]
+    targets: npt.NDArray[np.int64]
 
 
 class LesionDetection:
@@ -300,32 +310,44 @@ class LesionDetection:
         ExactaValueError
             If processes were given different settings or numbers of classes.
         """
-        settings = (self._iou_threshold, self._reduction, self._connectivity, self._include_background)
+        settings = {
+            "metric": "LesionDetection",
+            "connectivity": self._connectivity,
+            "iou_threshold": self._iou_threshold,
+            "confidence_reduction": self._reduction,
+            "include_background": self._include_background,
+        }
+        return self._result(exchange(fingerprint(settings), self._state()))
+
+    def _state(self) -> _State:
         confidences = [np.concatenate([np.zeros(0), *parts]) for parts in self._confidences]
         hits = [np.concatenate([np.zeros(0, np.bool_), *parts]) for parts in self._hits]
-        mine = (settings, self._columns, self._cases, confidences, hits, self._targets)
-        parts = [part for part in gather(mine) if part[2]]
+        return _State(self._columns, self._cases, confidences, hits, self._targets)
+
+    def _result(self, states: list[_State]) -> DetectionResult:
+        """Build the curves of all cases of some states."""
+        parts = [state for state in states if state.cases]
         if not parts:
             raise ExactaRuntimeError("there is no case to compute from; call update first")
+        columns = parts[0].columns or 0
         for part in parts:
-            if part[:2] != parts[0][:2]:
+            if part.columns != columns:
                 raise ExactaValueError(
-                    "every process must use the same settings and number of classes; got "
-                    f"{parts[0][0]} with {parts[0][1]} classes, and {part[0]} with {part[1]}"
+                    f"every process must have the same number of classes; got {columns} and {part.columns}"
                 )
-        cases = sum(part[2] for part in parts)
+        cases = sum(part.cases for part in parts)
         like = np.zeros(0) if self._like is None else self._like
         back = library_of(like).from_host
         curves = []
-        for column in range(parts[0][1]):
+        for column in range(columns):
+            targets = sum(int(part.targets[column]) for part in parts)
             points = _native.detection_curve(
-                np.concatenate([part[3][column] for part in parts]),
-                np.concatenate([part[4][column] for part in parts]),
-                sum(int(part[5][column]) for part in parts),
+                np.concatenate([part.confidences[column] for part in parts]),
+                np.concatenate([part.hits[column] for part in parts]),
+                targets,
                 cases,
             )
             thresholds, tp, fp, precision, recall, rates, average = (back(np.asarray(v), like) for v in points)
-            targets = sum(int(part[5][column]) for part in parts)
             curves.append(DetectionCurve(thresholds, tp, fp, precision, recall, rates, average, targets, cases))
         first = 0 if self._include_background else 1
         return DetectionResult(tuple(range(first, first + len(curves))), tuple(curves))
@@ -380,7 +402,8 @@ def lesion_detection(
         backend=backend,
     )
     metric.update(pred, target, confidence)
-    return metric.compute()
+    # Whole in itself: other processes, if there are any, are not asked.
+    return metric._result([metric._state()])
 
 
 def _check_confidence(confidence: Any, inputs: Inputs) -> npt.NDArray[Any]:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 
 from .._arrays import library_of
+from .._distributed import exchange, fingerprint
 from .._errors import ExactaRuntimeError, ExactaTypeError, ExactaValueError, shown
-from ._distributed import exchange, fingerprint
 
 if TYPE_CHECKING:
     import numpy.typing as npt

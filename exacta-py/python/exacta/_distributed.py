@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from .._errors import ExactaValueError
+from ._errors import ExactaValueError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
