@@ -27,6 +27,8 @@ pub(crate) trait Real:
     fn from_f64(value: f64) -> Self;
     fn to_f64(self) -> f64;
     fn abs(self) -> Self;
+    /// The larger of two numbers, +0 where it is a zero.
+    fn max(self, other: Self) -> Self;
     fn exp(self) -> Self;
     fn ln(self) -> Self;
     fn ln_1p(self) -> Self;
@@ -63,6 +65,13 @@ macro_rules! real {
             #[inline(always)]
             fn abs(self) -> Self {
                 self.abs()
+            }
+
+            #[inline(always)]
+            fn max(self, other: Self) -> Self {
+                // Adding 0 keeps the compiler from storing this under a mask where it replaces one of the two: some processors take
+                // tens of cycles for a masked store.
+                (if other > self { other } else { self }) + 0.0
             }
 
             #[inline(always)]

@@ -10,6 +10,14 @@ use crate::{Bins, CalibrationMode, Cpu, Result, Table};
 /// Independent partial sums of a bin: voxel `i` of a tile goes to `i % WAYS`, so neighbours do not wait for each other.
 const WAYS: usize = 4;
 
+/// Partial sums of a bin: two stores a voxel.
+#[derive(Debug, Clone, Copy, Default)]
+struct Partial {
+    confidence: f64,
+    /// Voxels in the low half, outcomes in the high one: a share has fewer than 2^32 voxels.
+    tally: u64,
+}
+
 pub(crate) fn reliability(
     cpu: &Cpu,
     batch: &ScoreBatch<'_>,
@@ -51,7 +59,7 @@ fn share<T: Real>(
 ) -> Result<Vec<Reliability>, Invalid> {
     let mut tile = Tile::<T>::new(map);
     let (mut confidence, mut outcome, mut places) = (vec![T::ZERO; TILE], vec![0u32; TILE], vec![0u32; TILE]);
-    let mut sums = vec![ReliabilityBin::default(); columns * bins.count() * WAYS];
+    let mut sums = vec![Partial::default(); columns * bins.count() * WAYS];
     for start in voxels.clone().step_by(TILE) {
         let len = TILE.min(voxels.end - start);
         tile.load(map, cpu.level, start, len)?;
@@ -70,9 +78,8 @@ fn share<T: Real>(
             });
             for i in 0..n {
                 let bin = &mut sums[places[i] as usize * WAYS + i % WAYS];
-                bin.count += 1;
                 bin.confidence += confidence[i].to_f64();
-                bin.outcomes += u64::from(outcome[i]);
+                bin.tally += 1 | u64::from(outcome[i]) << 32;
             }
         }
     }
@@ -80,7 +87,11 @@ fn share<T: Real>(
         let bins = sums.chunks_exact(WAYS).map(|ways| {
             let mut whole = ReliabilityBin::default();
             for way in ways {
-                whole += *way;
+                whole += ReliabilityBin {
+                    count: way.tally & u64::from(u32::MAX),
+                    confidence: way.confidence,
+                    outcomes: way.tally >> 32,
+                };
             }
             whole
         });
@@ -109,18 +120,24 @@ fn judge<T: Real>(
             outcome[i] = u32::from((labels[i] == 1) == positive);
         }
     } else if top {
-        // The class of the largest channel so far; the first of several.
         confidence.copy_from_slice(tile.channel(0));
-        outcome.fill(0);
         for class in 1..batch.channels() {
-            for ((confidence, outcome), &value) in confidence.iter_mut().zip(&mut *outcome).zip(tile.channel(class)) {
-                let above = value > *confidence;
-                *outcome = if above { class as u32 } else { *outcome };
-                *confidence = if above { value } else { *confidence };
+            for (confidence, &value) in confidence.iter_mut().zip(tile.channel(class)) {
+                *confidence = value.max(*confidence);
             }
         }
-        for (outcome, &label) in outcome.iter_mut().zip(labels) {
-            *outcome = u32::from(*outcome == label);
+        // Bit 0: a class has the largest value; bit 1: the first such class is the label. Words are or-ed, since keeping a class
+        // where it stays would make masked stores as well.
+        outcome.fill(0);
+        for class in 0..batch.channels() {
+            let voxels = outcome.iter_mut().zip(&*confidence).zip(tile.channel(class)).zip(labels);
+            for (((state, &confidence), &value), &label) in voxels {
+                let first = u32::from(value == confidence) & !*state;
+                *state |= first | (first & u32::from(label == class as u32)) << 1;
+            }
+        }
+        for outcome in &mut *outcome {
+            *outcome >>= 1;
         }
     } else {
         confidence.copy_from_slice(tile.channel(column));

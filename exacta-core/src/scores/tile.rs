@@ -183,7 +183,7 @@ impl<T: Real> Tile<T> {
         most.copy_from_slice(&self.values[..n]);
         for channel in self.values.chunks_exact(TILE).skip(1) {
             for (most, &value) in most.iter_mut().zip(&channel[..n]) {
-                *most = if value > *most { value } else { *most };
+                *most = value.max(*most);
             }
         }
         for channel in self.values.chunks_exact_mut(TILE) {
