@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-from tools.store import load, plain, same, save
+from store import Change, load, plain, same, save
 from tqdm import tqdm
 
 if TYPE_CHECKING:
@@ -14,15 +14,6 @@ if TYPE_CHECKING:
     from tools import Tool
 
 FILES = ("edt", "components")
-
-
-class Change(NamedTuple):
-    """One value that differs."""
-
-    tool: str
-    row: str
-    before: object
-    after: object
 
 
 def _put(row: dict, path: str, value: object) -> object:

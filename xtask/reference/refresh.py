@@ -1,7 +1,7 @@
 """Regenerates the reference values of the committed fixtures from the tools themselves and reports what changed.
 
     python -m pip install -r requirements.txt
-    python refresh.py [--check] [--only TOOL ...] [--fixtures DIR] [--brats PATH_OR_URL]
+    python refresh.py [--check] [--only TOOL ...] [--fixtures DIR]
 
 The masks are never touched. A value is recomputed if the fixture holds it and one of the tools here makes it, so a
 fixture decides by its keys which values it wants. Values of other tools (see the README beside the fixtures) stay.
@@ -18,18 +18,13 @@ import re
 import sys
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import lesions
 import maps
 import numpy as np
-from maps import Change
+from store import Change, load, relative_difference, save, update
 from tools import ALL, Tool
-from tools.store import load, relative_difference, same, save
 from tqdm import tqdm
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HERE = Path(__file__).resolve().parent
 FIXTURES = HERE.parents[1] / "exacta-py" / "tests" / "fixtures"
@@ -46,19 +41,6 @@ def pins() -> dict[str, str]:
 def versions(tools: list[Tool]) -> dict[str, str]:
     """Installed version of each package that the tools use."""
     return {name: importlib.metadata.version(name) for tool in tools for name in tool.packages}
-
-
-def update(stored: dict, computed: dict, tool: str, row: str) -> Iterator[Change]:
-    """Puts the computed values in place of those the fixture holds; yields those that differ."""
-    for key, before in stored.items():
-        if key not in computed:
-            continue
-        after = computed[key]
-        if isinstance(before, dict) and isinstance(after, dict) and "error" not in before | after:
-            yield from update(before, after, tool, f"{row}/{key}")
-        elif not same(before, after):
-            stored[key] = after
-            yield Change(tool, f"{row}/{key}", before, after)
 
 
 def refresh_pairs(directory: Path, tools: list[Tool], seen: set[str], file: str) -> tuple[dict, list[Change]]:
@@ -101,8 +83,7 @@ def report(changes: list[Change], tools: list[Tool], installed: dict[str, str], 
     of = {tool.name: " ".join(f"{p} {installed[p]}" for p in tool.packages) for tool in tools}
     for change in changes:
         difference = relative_difference(change.before, change.after)
-        version = of.get(change.tool, "checkout")
-        print(f"{change.tool} [{version}] {change.row}: {change.before} -> {change.after} ({difference})")
+        print(f"{change.tool} [{of[change.tool]}] {change.row}: {change.before} -> {change.after} ({difference})")
     count = collections.Counter(change.tool for change in changes)
     for tool in tools:
         state = f"{count[tool.name]} values changed" if tool.name in seen else "no value in these fixtures"
@@ -115,7 +96,6 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if a value differs")
     parser.add_argument("--only", action="append", choices=[t.name for t in ALL], help="this tool only (repeatable)")
     parser.add_argument("--fixtures", type=Path, default=FIXTURES, help="directory of the fixtures")
-    parser.add_argument("--brats", help="checkout or URL of BraTS-2023-Metrics: its scores too")
     parser.add_argument("--any-version", action="store_true", help="allow versions other than the pinned ones")
     args = parser.parse_args()
 
@@ -134,11 +114,8 @@ def main() -> int:
             done = {
                 **{file: refresh_pairs(args.fixtures, tools, seen, file) for file in PAIRS},
                 "multiclass.json": refresh_multiclass(args.fixtures, tools, seen),
-                "lesions.json": lesions.refresh(args.fixtures, tools, seen, update),
+                "lesions.json": lesions.refresh(args.fixtures, tools, seen),
             }
-            commits = {}
-            if args.brats:
-                *done["brats.json"], commits[lesions.BRATS] = lesions.refresh_brats(args.fixtures, args.brats, update)
             of_maps = maps.refresh(args.fixtures, tools, seen, write=not args.check)
     changes = [change for _, found in done.values() for change in found] + of_maps
     report(changes, tools, installed, seen)
@@ -152,9 +129,8 @@ def main() -> int:
     for file, (rows, found) in done.items():
         if found:
             save(args.fixtures / file, rows)
-    if newer or commits:
+    if newer:
         stored_versions["packages"].update(newer)
-        stored_versions["commits"].update(commits)
         save(args.fixtures / "versions.json", stored_versions)
     return 0
 

@@ -15,8 +15,8 @@ pub(crate) struct Args {
     /// Recompute the values of MeshMetrics too, from this path or URL: it is not on PyPI
     #[arg(long, value_name = "PATH_OR_URL")]
     mesh_metrics: Option<String>,
-    /// Checkout or URL of BraTS-2023-Metrics: recompute its scores too; its requirements must be installed in `.venv-reference`
-    #[arg(long)]
+    /// Recompute the scores of BraTS-2023-Metrics too, from this path or URL: it is not on PyPI, and needs PYTHON=python3.10
+    #[arg(long, value_name = "PATH_OR_URL")]
     brats: Option<String>,
 }
 
@@ -27,11 +27,18 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result {
     let python = venv.python();
     let check = args.check.then_some("--check");
     section("surfel normals", || Ok(cmd!(sh, "{python} xtask/reference/surfels.py {check...}").quiet().run()?))?;
-    let brats: Vec<&str> = args.brats.iter().flat_map(|source| ["--brats", source]).collect();
-    section("reference values", || {
-        Ok(cmd!(sh, "{python} xtask/reference/refresh.py {check...} {brats...}").quiet().run()?)
-    })?;
-    meshes(sh, args)
+    section("reference values", || Ok(cmd!(sh, "{python} xtask/reference/refresh.py {check...}").quiet().run()?))?;
+    meshes(sh, args)?;
+    brats(sh, args)
+}
+
+/// The scores of BraTS 2023, in the environment that its script needs.
+fn brats(sh: &Shell, args: &Args) -> Result {
+    let Some(source) = &args.brats else { return Ok(()) };
+    let venv = Venv::open(sh, ".venv-brats")?;
+    venv.install(sh, "xtask/reference/brats.txt")?;
+    let (python, check) = (venv.python(), args.check.then_some("--check"));
+    section("BraTS 2023", || Ok(cmd!(sh, "{python} xtask/reference/brats.py {source} {check...}").quiet().run()?))
 }
 
 /// The values measured on meshes, in the environment that has VTK.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from medpy.metric import binary
-
-from .store import attempt
+from store import attempt
 
 if TYPE_CHECKING:
     import numpy as np

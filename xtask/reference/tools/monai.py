@@ -13,8 +13,7 @@ from monai.metrics import (
     compute_surface_dice,
     get_confusion_matrix,
 )
-
-from .store import attempt
+from store import attempt
 
 CONFUSION = (
     "sensitivity",

@@ -15,8 +15,7 @@ from panoptica import (
     Panoptica_Evaluator,
 )
 from panoptica.instance_matcher import MaximizeMergeMatching
-
-from .store import attempt
+from store import attempt
 
 if TYPE_CHECKING:
     import numpy as np

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import SimpleITK
-
-from .store import attempt
+from store import attempt
 
 # A label that is in neither map is an ordinary row of the fixtures, not worth a line on stderr each.
 SimpleITK.ProcessObject.SetGlobalWarningDisplay(False)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib
 
 import numpy as np
-
-from .store import attempt
+from store import attempt
 
 # The release is older than NumPy 2, which removed these names.
 for name, value in (("NaN", np.nan), ("Inf", np.inf)):

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 Value = Any  # a number, "nan", "inf", "-inf", {"error": "Type: message"}, or lists and dicts of these
+
+
+class Change(NamedTuple):
+    """One value that differs."""
+
+    tool: str
+    row: str
+    before: object
+    after: object
 
 
 def load(path: Path) -> dict:
@@ -59,6 +68,19 @@ def same(a: Value, b: Value) -> bool:
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(same, a, b))
     return a == b
+
+
+def update(stored: dict, computed: dict, tool: str, row: str) -> Iterator[Change]:
+    """Puts the computed values in place of those the fixture holds; yields those that differ."""
+    for key, before in stored.items():
+        if key not in computed:
+            continue
+        after = computed[key]
+        if isinstance(before, dict) and isinstance(after, dict) and "error" not in before | after:
+            yield from update(before, after, tool, f"{row}/{key}")
+        elif not same(before, after):
+            stored[key] = after
+            yield Change(tool, f"{row}/{key}", before, after)
 
 
 def relative_difference(a: Value, b: Value) -> str:
