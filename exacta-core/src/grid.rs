@@ -64,6 +64,11 @@ impl Grid {
         Self { size, ..*self }
     }
 
+    /// The same image, walked in the order of its axes.
+    pub fn in_axis_order(&self) -> Self {
+        Self { size: self.by_axis(self.size), order: [0, 1, 2], ..*self }
+    }
+
     /// Number of voxels.
     pub const fn voxels(&self) -> usize {
         self.size[0] * self.size[1] * self.size[2]

@@ -33,6 +33,7 @@ pub mod parallel;
 pub mod quantile;
 pub mod scan;
 mod scores;
+pub mod separable;
 pub mod stages;
 mod table;
 #[cfg(feature = "testing")]

@@ -4,8 +4,9 @@
 //! faster by additions and minima of whole vectors than by any search. Same expression, same order of axes, so the same bits.
 
 use exacta_core::Level;
+use exacta_core::separable::{Lane, least};
 
-use crate::lanes::{Lane, Output, least};
+use crate::output::Output;
 use crate::transform::{Arithmetic, Finish};
 
 /// Lanes that are computed together.

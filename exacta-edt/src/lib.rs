@@ -6,7 +6,7 @@
 //! value is at times one unit in the last place larger, because it picks the nearest feature with rounded comparisons.
 //!
 //! Separable: steps along axis 0, a byte a voxel, then axes 1 and 2 of each slice while it is in cache, searched outward
-//! or by the lower envelope of parabolas (`passes.rs`, `envelope.rs`). Spacings that are whole multiples of one power of
+//! or by the lower envelope of parabolas (`exacta_core::separable`). Spacings that are whole multiples of one power of
 //! two make all values exact in any order, so then axes are taken as they lie in memory, in single precision where that is
 //! exact. Memory: the result, one to four bytes a voxel, and two slices a thread. Time: a constant a voxel, whatever the mask.
 //!
@@ -25,13 +25,11 @@
 mod compact;
 mod counters;
 mod edt;
-mod envelope;
-mod lanes;
 mod maps;
 #[cfg(feature = "testing")]
 mod naive;
 mod nearest;
-mod passes;
+mod output;
 mod rule;
 mod source;
 mod transform;

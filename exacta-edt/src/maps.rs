@@ -9,7 +9,7 @@ use exacta_core::{Border, Cpu, Error, Result};
 
 use crate::compact::Compact;
 use crate::edt::Edt;
-use crate::lanes::Output;
+use crate::output::Output;
 use crate::transform::Finish;
 
 /// The transforms of this crate as [`DistanceStage`].

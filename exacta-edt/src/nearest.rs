@@ -4,9 +4,9 @@ use std::sync::Mutex;
 
 use exacta_core::Cpu;
 use exacta_core::ndarray::{Array3, ArrayViewMut4, Axis};
+use exacta_core::separable::Envelope;
 
 use crate::counters::{Counter, Counters};
-use crate::envelope::Envelope;
 use crate::rule::Rule;
 use crate::source::Source;
 

@@ -3,11 +3,11 @@
 use std::sync::Mutex;
 
 use exacta_core::ndarray::{Array3, ArrayView3, ArrayViewMut3, Axis};
+use exacta_core::separable::{Edges, Lane, Passes};
 use exacta_core::{Cpu, Level};
 
 use crate::counters::{Counter, Counters, backward, forward};
-use crate::lanes::{Lane, Output};
-use crate::passes::{Edges, Passes};
+use crate::output::Output;
 use crate::rule::Rule;
 use crate::source::Source;
 
@@ -120,7 +120,7 @@ impl Image<'_> {
         } else {
             self.relative_edges(edges, z);
             let (columns, unit, finish) = (self.size[2], self.arithmetic.unit, self.finish);
-            exacta_core::dispatch!(self.level, simd => passes.fill(simd, steps));
+            exacta_core::dispatch!(self.level, simd => passes.fill(simd, steps, C::NONE, C::steps));
             exacta_core::dispatch!(self.level, simd => run(simd, passes, edges, columns, unit, finish, out));
         }
         if self.finish == Finish::Signed {
@@ -215,7 +215,7 @@ fn run<S: Copy, L: Lane, const B: usize, O: Output>(
     finish: Finish,
     out: &mut [O],
 ) {
-    passes.run(simd, edges, |row, values| {
+    passes.run(simd, edges, |_| true, |row, values| {
         let out = &mut out[row * columns..][..columns];
         if finish == Finish::Squared {
             for (out, value) in out.iter_mut().zip(values) {

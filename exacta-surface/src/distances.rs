@@ -9,10 +9,14 @@ use exacta_core::parallel::Threads;
 use exacta_core::stages::{Directed, Need, SurfaceDistances};
 use exacta_core::{Cpu, Grid, Spacing, Table};
 
-use crate::dense::{Dense, WordBox};
+use crate::bulk::{self, Bulk};
+use crate::dense::{AxisBox, Dense, WordBox};
 use crate::shells::{Resolved, Shells, resolve};
+use crate::sweep::Queries;
 use crate::tags::{Surface, SurfaceSet, Tag, Weights};
-use crate::tail::{Place, Start, finish};
+use crate::tail::{Left, Place, Start, finish};
+use crate::tally::Known;
+use crate::words::Words;
 
 /// Bytes of planes and words alive at a time: half a byte a voxel of an image, but no less than keeps all threads busy and no more
 /// than is of use.
@@ -52,6 +56,17 @@ pub(crate) fn distances<S: SurfaceSet>(
     spacings: &[Spacing],
     needs: &[Need],
 ) -> Table<SurfaceDistances> {
+    distances_of(cpu, surfaces, spacings, needs, Bulk::default())
+}
+
+/// The same, with another opinion of what is many.
+pub(crate) fn distances_of<S: SurfaceSet>(
+    cpu: &Cpu,
+    surfaces: &S,
+    spacings: &[Spacing],
+    needs: &[Need],
+    bulk: Bulk,
+) -> Table<SurfaceDistances> {
     let [cases, classes] = surfaces.shape();
     let grid = surfaces.grid();
     let mut out: Vec<SurfaceDistances> = Vec::new();
@@ -66,14 +81,26 @@ pub(crate) fn distances<S: SurfaceSet>(
             other => &mut other.insert((spacing, Arc::new(surfaces.weights(spacing)))).1,
         };
         for class in 0..classes {
-            let sides = [0, 1].map(|side| surfaces.surface(case, class, side));
+            let mut sides = [0, 1].map(|side| surfaces.surface(case, class, side));
             let place = case * classes + class;
+            let both = sides.iter().all(|side| !side.words.is_empty());
+            let elements = sides.iter().map(|side| side.words.voxels()).sum();
+            let bounds = WordBox::around(grid, [&sides[0].words, &sides[1].words]);
+            if both && bulk.is_met(elements, AxisBox::new(grid, &bounds).size) {
+                let words = sides.map(|side| side.words);
+                let place_of = Place { grid, bounds: &bounds, spacing };
+                out[place] = many(cpu, surfaces, [case, class], words, weights, place_of, &needs[class]);
+                continue;
+            }
+            for (i, side) in sides.iter_mut().enumerate().filter(|(_, side)| side.tags.is_none()) {
+                side.tags = Some(surfaces.tags(case, class, i));
+            }
             if sides.iter().any(|side| side.words.is_empty()) {
                 let [pred_to_target, target_to_pred] = sides.map(|side| lone(&side, weights));
                 out[place] = SurfaceDistances { pred_to_target, target_to_pred };
                 continue;
             }
-            let job = job(grid, place, sides, weights, spacing, needs[class], &mut shells);
+            let job = job(grid, place, sides, bounds, weights, spacing, needs[class], &mut shells);
             bytes += job.bytes();
             jobs.push(job);
             if bytes >= memory(grid) {
@@ -97,21 +124,68 @@ fn lone<T: Tag>(surface: &Surface<'_, T>, weights: &Weights) -> Directed {
 /// What shells depend on: spacing, size of the box, and the only tolerance.
 type ShellKey = ([f64; 3], [usize; 3], Option<f64>);
 
+/// The tolerance of a need for distances up to it alone, which asks for no shell beyond.
+fn only_within(need: &Need) -> Option<f64> {
+    let more = need.all || need.max || need.directed_percentile.is_some() || need.pooled_percentile.is_some();
+    if more { None } else { need.within }
+}
+
+/// Distances of a class with elements nearly everywhere.
+fn many<S: SurfaceSet>(
+    cpu: &Cpu,
+    surfaces: &S,
+    [case, class]: [usize; 2],
+    words: [Words<'_>; 2],
+    weights: &Weights,
+    place: Place<'_>,
+    need: &Need,
+) -> SurfaceDistances {
+    let space = AxisBox::new(place.grid, place.bounds);
+    let shells = Shells::new(&space.grid(), place.spacing, space.size.map(|n| n.min(64)), only_within(need));
+    let sides = cpu.threads.map(2, |side| {
+        let plane = space.plane(words[side].iter(), shells.margin);
+        (plane, surfaces.carried([case, class, side], &space, weights))
+    });
+    drop(words);
+    let kinds = weights.values.len();
+    let starts = [0, 1].map(|side| {
+        let ((plane, carried), (features, _)) = (&sides[side], &sides[1 - side]);
+        let (found, beyond) = bulk::resolve(cpu, &space, &shells, [plane, features], carried, kinds);
+        Start {
+            known: known(&shells, &found.counts, kinds),
+            totals: found.totals,
+            weights,
+            left: Left::Planes(Queries { size: space.size, left: found.left, plane, carried, features }),
+            beyond,
+        }
+    });
+    let [pred_to_target, target_to_pred] = finish(cpu, place, need, starts);
+    SurfaceDistances { pred_to_target, target_to_pred }
+}
+
+/// What shells counted, by distance and weight.
+fn known<T: Tag>(shells: &Shells, counts: &[u64], kinds: usize) -> Vec<Known<T>> {
+    let known = shells.list.iter().zip(counts.chunks_exact(kinds));
+    let known = known.flat_map(|(shell, counts)| {
+        let found = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        found.map(|(place, &count)| (shell.squared, T::from_place(place), count))
+    });
+    known.collect()
+}
+
 /// A job; its shells are taken from `known` where a job before it had the same.
 fn job<'a, T: Tag>(
     grid: &Grid,
     place: usize,
     sides: [Surface<'a, T>; 2],
+    bounds: WordBox,
     weights: &Arc<Weights>,
     spacing: [f64; 3],
     need: Need,
     known: &mut Vec<(ShellKey, Arc<Shells>)>,
 ) -> Job<'a, T> {
-    let bounds = WordBox::around(grid, [&sides[0].words, &sides[1].words]);
     let [slices, rows, words] = bounds.size;
-    // A need for distances up to a tolerance alone asks for no shell beyond it.
-    let only_within = !need.all && !need.max && need.directed_percentile.is_none() && need.pooled_percentile.is_none();
-    let within = if only_within { need.within } else { None };
+    let within = only_within(&need);
     // Beyond the reach of shells the size of a box makes no difference.
     let size = [slices, rows, (words * 64).min(grid.size()[2])].map(|n| n.min(64));
     let key = (spacing, size, within);
@@ -154,7 +228,7 @@ fn run<T: Tag>(cpu: &Cpu, grid: &Grid, jobs: &[Job<'_, T>], out: &mut [SurfaceDi
         let (i, side, range, tags) = &shares[share];
         let job = &jobs[*i];
         let surface = &job.surfaces[*side];
-        let (queries, tags) = (surface.words.range(range.clone()), &surface.tags[tags.clone()]);
+        let (queries, tags) = (surface.words.range(range.clone()), &surface.tags()[tags.clone()]);
         resolve(&steps[*i], &job.bounds, &planes[2 * i + 1 - side], &job.weights, queries, tags)
     });
     drop(planes);
@@ -181,20 +255,12 @@ fn tail<T: Tag>(cpu: &Cpu, grid: &Grid, job: &Job<'_, T>, sides: [Resolved<T>; 2
     let place = Place { grid, bounds: &job.bounds, spacing: job.spacing };
     let mut side = 0;
     let starts = sides.map(|resolved| {
-        let kinds = job.weights.values.len();
-        let known = job.shells.list.iter().zip(resolved.counts.chunks_exact(kinds));
-        let known = known.flat_map(|(shell, counts)| {
-            let found = counts.iter().enumerate().filter(|(_, count)| **count > 0);
-            found.map(|(place, &count)| (shell.squared, T::from_place(place), count))
-        });
         let start = Start {
             totals: job.surfaces[side].counts(&job.weights),
             weights: &job.weights,
-            known: known.collect(),
-            left: resolved.left,
-            tags: resolved.tags,
+            known: known(&job.shells, &resolved.counts, job.weights.values.len()),
+            left: Left::Words { left: resolved.left, tags: resolved.tags, features: &job.surfaces[1 - side].words },
             beyond: job.shells.beyond,
-            features: &job.surfaces[1 - side].words,
         };
         side += 1;
         start

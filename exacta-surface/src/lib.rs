@@ -35,7 +35,11 @@
 
 mod boundary;
 mod bricks;
+mod bulk;
+mod carried;
 mod cells;
+mod codes;
+mod corners;
 mod dense;
 mod distances;
 mod mesh;
@@ -46,8 +50,11 @@ mod normals;
 mod pairs;
 mod progress;
 mod search;
+mod segments;
 mod shells;
+mod steps;
 mod surfels;
+mod sweep;
 mod tags;
 mod tail;
 mod tally;
@@ -104,11 +111,11 @@ impl SurfaceStage for CpuSurface {
                 Ok((counts, Surfaces::Voxels(voxels)))
             }
             SurfaceKind::Surfels => {
-                let (counts, cells) = cells::corner_cells(&self.cpu, batch)?;
+                let (counts, cells) = corners::corner_cells(&self.cpu, batch)?;
                 Ok((counts, Surfaces::Surfels(cells)))
             }
             SurfaceKind::Mesh | SurfaceKind::Faces => {
-                let (counts, cells) = cells::corner_cells(&self.cpu, batch)?;
+                let (counts, cells) = corners::corner_cells(&self.cpu, batch)?;
                 let maker = if kind == SurfaceKind::Mesh { Maker::Contour } else { Maker::Faces };
                 Ok((counts, Surfaces::Patches(cells, maker)))
             }

@@ -128,7 +128,7 @@ pub(crate) struct Step {
 impl Step {
     /// The queries at bit positions of word `at` that this shell hits.
     #[inline(always)]
-    fn hits(&self, plane: &[u64], at: usize) -> u64 {
+    pub(crate) fn hits(&self, plane: &[u64], at: usize) -> u64 {
         let mut hits = 0;
         for &row in &self.rows {
             let i = at.wrapping_add_signed(row);

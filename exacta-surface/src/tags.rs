@@ -7,7 +7,10 @@ use exacta_core::Grid;
 use exacta_core::quantile::compensated;
 use exacta_core::stages::Elements;
 
+use crate::carried::{Carried, Codes};
 use crate::cells::CornerCells;
+use crate::codes::Places;
+use crate::dense::AxisBox;
 use crate::surfels;
 use crate::words::{BoundaryVoxels, Words};
 
@@ -45,6 +48,8 @@ impl Weights {
 pub(crate) trait Tag: Copy + Ord + Debug + Send + Sync + 'static {
     /// What the elements are.
     const ELEMENTS: Elements;
+    /// The tag of the first place.
+    const FIRST: Self;
 
     /// The place of the weight of an element, given what was found with it.
     fn class(self, weights: &Weights) -> Self;
@@ -55,10 +60,14 @@ pub(crate) trait Tag: Copy + Ord + Debug + Send + Sync + 'static {
 
     /// Counts the elements `some` of those at `bits` by the place of their weight; `tags` are of all bits, as found.
     fn count(weights: &Weights, bits: u64, some: u64, tags: &[Self], counts: &mut [u64]);
+
+    /// Counts the elements at `bits` by their tags, which are places of weights, each at its position.
+    fn gather(bits: u64, tags: &[Self; 64], counts: &mut [u64]);
 }
 
 impl Tag for () {
     const ELEMENTS: Elements = Elements::Points;
+    const FIRST: Self = ();
 
     fn class(self, _: &Weights) -> Self {}
 
@@ -72,10 +81,16 @@ impl Tag for () {
     fn count(_: &Weights, _: u64, some: u64, _: &[Self], counts: &mut [u64]) {
         counts[0] += u64::from(some.count_ones());
     }
+
+    #[inline(always)]
+    fn gather(bits: u64, _: &[Self; 64], counts: &mut [u64]) {
+        counts[0] += u64::from(bits.count_ones());
+    }
 }
 
 impl Tag for u8 {
     const ELEMENTS: Elements = Elements::Patches;
+    const FIRST: Self = 0;
 
     fn class(self, weights: &Weights) -> Self {
         weights.of_code[usize::from(self)]
@@ -98,32 +113,46 @@ impl Tag for u8 {
             some ^= lowest;
         }
     }
+
+    #[inline(always)]
+    fn gather(bits: u64, tags: &[Self; 64], counts: &mut [u64]) {
+        if bits == !0 {
+            tags.iter().for_each(|&tag| counts[usize::from(tag)] += 1);
+        } else {
+            crate::words::ones(bits).for_each(|bit| counts[usize::from(tags[bit as usize])] += 1);
+        }
+    }
 }
 
-/// The elements of one surface: words of set bits, and a tag for each bit in order.
+/// The elements of one surface: words of set bits, and a tag for each bit in order, unless those have to be found first.
 #[derive(Debug, Clone)]
 pub(crate) struct Surface<'a, T: Tag> {
     pub(crate) words: Words<'a>,
-    pub(crate) tags: Cow<'a, [T]>,
+    pub(crate) tags: Option<Cow<'a, [T]>>,
 }
 
 impl<T: Tag> Surface<'_, T> {
+    /// The tags of all elements.
+    pub(crate) fn tags(&self) -> &[T] {
+        self.tags.as_deref().expect("listed before they are asked for")
+    }
+
     /// Number of elements of each weight.
     pub(crate) fn counts(&self, weights: &Weights) -> Vec<u64> {
         let mut counts = vec![0; weights.values.len()];
-        self.tags.iter().for_each(|tag| counts[tag.class(weights).place()] += 1);
+        self.tags().iter().for_each(|tag| counts[tag.class(weights).place()] += 1);
         counts
     }
 
     /// Bytes that this surface holds itself.
     pub(crate) fn owned_bytes(&self) -> usize {
-        let tags = if matches!(self.tags, Cow::Owned(_)) { size_of::<T>() * self.tags.len() } else { 0 };
+        let tags = if let Some(Cow::Owned(tags)) = &self.tags { size_of::<T>() * tags.len() } else { 0 };
         self.words.owned_bytes() + tags
     }
 }
 
 /// The surfaces of a batch, whose distances can be found.
-pub(crate) trait SurfaceSet {
+pub(crate) trait SurfaceSet: Sync {
     type Tag: Tag;
 
     /// The grid that elements lie on.
@@ -134,6 +163,12 @@ pub(crate) trait SurfaceSet {
 
     /// A case, selected class and side (0 prediction, 1 reference).
     fn surface(&self, case: usize, class: usize, side: usize) -> Surface<'_, Self::Tag>;
+
+    /// The tags of all elements, where a surface came without.
+    fn tags(&self, case: usize, class: usize, side: usize) -> Cow<'_, [Self::Tag]>;
+
+    /// What the elements carry, for planes of a box.
+    fn carried(&self, place: [usize; 3], space: &AxisBox<'_>, weights: &Weights) -> Carried<Self::Tag>;
 
     /// What elements weigh at a spacing (as of a volume).
     fn weights(&self, spacing: [f64; 3]) -> Weights;
@@ -153,7 +188,16 @@ impl SurfaceSet for BoundaryVoxels {
     fn surface(&self, case: usize, class: usize, side: usize) -> Surface<'_, ()> {
         let words = self.words(case, class, side);
         let count = usize::try_from(words.voxels()).expect("an image fits memory");
-        Surface { words, tags: vec![(); count].into() }
+        Surface { words, tags: Some(vec![(); count].into()) }
+    }
+
+    fn tags(&self, case: usize, class: usize, side: usize) -> Cow<'_, [()]> {
+        let count = usize::try_from(self.words(case, class, side).voxels()).expect("an image fits memory");
+        vec![(); count].into()
+    }
+
+    fn carried(&self, _: [usize; 3], _: &AxisBox<'_>, _: &Weights) -> Carried<()> {
+        Carried::Nothing
     }
 
     fn weights(&self, _: [f64; 3]) -> Weights {
@@ -173,8 +217,20 @@ impl SurfaceSet for CornerCells {
     }
 
     fn surface(&self, case: usize, class: usize, side: usize) -> Surface<'_, u8> {
-        let cells = self.cells(case, class, side);
-        Surface { words: cells.words, tags: cells.codes }
+        let tags = self.listed(case, class, side).map(Cow::Borrowed);
+        Surface { words: self.words(case, class, side), tags }
+    }
+
+    fn tags(&self, case: usize, class: usize, side: usize) -> Cow<'_, [u8]> {
+        self.cells(case, class, side).codes
+    }
+
+    fn carried(&self, [case, class, side]: [usize; 3], space: &AxisBox<'_>, weights: &Weights) -> Carried<u8> {
+        let mut voxels = space.spare();
+        self.voxels(case, class, side, |at, bits| space.set(&mut voxels, at, bits));
+        let grid = space.grid();
+        let of_code = std::array::from_fn(|code| weights.of_code.get(code).copied().unwrap_or(0));
+        Carried::Codes(Codes { voxels, axes: grid.axes(), places: Places::new(&grid), of_code })
     }
 
     fn weights(&self, spacing: [f64; 3]) -> Weights {

@@ -9,9 +9,11 @@
 use exacta_core::stages::{Bin, Directed, Need};
 use exacta_core::{Cpu, Grid};
 
-use crate::dense::WordBox;
+use crate::carried::Carried;
+use crate::dense::{AxisBox, WordBox};
 use crate::progress::unmet;
 use crate::search::Search;
+use crate::sweep::{self, Queries};
 use crate::tags::{Tag, Weights};
 use crate::tally::Known;
 use crate::transform;
@@ -19,6 +21,9 @@ use crate::words::{Words, ones};
 
 /// With more than one query or feature in so many voxels of the box, the transform is quicker than any search.
 const BULK: u64 = 48;
+
+/// Rows of the box there may be for one with a query.
+const SPREAD: usize = 3;
 
 /// Queries that the transform takes at once.
 const CHUNK: usize = 1 << 19;
@@ -33,13 +38,30 @@ pub(crate) struct Start<'a, T> {
     /// Squared distances with their number, ascending; at one distance, weights ascending.
     pub(crate) known: Vec<Known<T>>,
     /// Queries that are left.
-    pub(crate) left: Vec<(u32, u64)>,
-    /// What they carry.
-    pub(crate) tags: Vec<T>,
+    pub(crate) left: Left<'a, T>,
     /// Squared distance that all of them reach.
     pub(crate) beyond: f64,
-    /// The other surface.
-    pub(crate) features: &'a Words<'a>,
+}
+
+/// Queries that the shells left, and the other surface.
+#[derive(Debug)]
+pub(crate) enum Left<'a, T> {
+    /// Words of the image, and what their elements carry.
+    Words { left: Vec<(u32, u64)>, tags: Vec<T>, features: &'a Words<'a> },
+    /// Planes of the box.
+    Planes(Queries<'a, T>),
+    /// All are resolved, or about to be.
+    None,
+}
+
+impl<T> Left<'_, T> {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Words { left, .. } => left.is_empty(),
+            Self::Planes(queries) => queries.left.iter().all(|&bits| bits == 0),
+            Self::None => true,
+        }
+    }
 }
 
 /// Where the surfaces lie.
@@ -73,6 +95,17 @@ impl Place<'_> {
             queries += bits.count_ones() as usize;
         }
         (words.len(), queries)
+    }
+
+    /// Whether most rows of the box, along the last axis, have a query: then all rows together are the quickest.
+    fn is_spread(&self, words: &[(u32, u64)]) -> bool {
+        let size = self.size();
+        let rows = if self.grid.order()[2] == 2 {
+            words.chunk_by(|a, b| self.bounds.at(a.0)[..2] == self.bounds.at(b.0)[..2]).count()
+        } else {
+            words.len()
+        };
+        sweep::fits(size) && SPREAD * rows > size[0] * size[1]
     }
 
     /// Coordinates along the image's axes, relative to the box.
@@ -112,9 +145,7 @@ pub(crate) struct Direction<'a, T> {
     max: Option<f64>,
     /// Every query closer than this (squared) is known.
     pub(crate) reached: f64,
-    left: Vec<(u32, u64)>,
-    tags: Vec<T>,
-    features: &'a Words<'a>,
+    left: Left<'a, T>,
     search: Option<Search<T>>,
 }
 
@@ -130,8 +161,6 @@ impl<'a, T: Tag> Direction<'a, T> {
             max: None,
             reached,
             left: start.left,
-            tags: start.tags,
-            features: start.features,
             search: None,
         }
     }
@@ -142,31 +171,57 @@ impl<'a, T: Tag> Direction<'a, T> {
 
     /// Whether queries and features are so many that they should not even be put into bricks.
     fn is_bulk(&self, place: Place<'_>) -> bool {
-        self.search.is_none() && (self.tags.len() as u64 + self.features.voxels()) * BULK > place.voxels() as u64
+        match &self.left {
+            Left::Words { tags, features, .. } if self.search.is_none() => {
+                (tags.len() as u64 + features.voxels()) * BULK > place.voxels() as u64
+            }
+            Left::Planes(_) => true,
+            _ => false,
+        }
     }
 
     /// Resolves everything that is left by tier 3.
     fn transform(&mut self, cpu: &Cpu, place: Place<'_>) {
-        let (left, tags) = (std::mem::take(&mut self.left), std::mem::take(&mut self.tags));
-        let (mut left, mut tags) = (&left[..], &tags[..]);
-        let mut features = place.points(self.features.iter());
-        features.sort_unstable();
-        while !left.is_empty() {
-            let (words, count) = place.chunk(left);
-            let queries = place.points(left[..words].iter().copied()).into_iter().zip(tags[..count].iter().copied());
-            let queries = queries.collect();
-            (left, tags) = (&left[words..], &tags[count..]);
-            self.found.extend(transform::squared_distances(cpu, place.size(), place.spacing, &features, queries));
+        match std::mem::replace(&mut self.left, Left::None) {
+            Left::Words { left, tags, features } if place.is_spread(&left) => {
+                let space = AxisBox::new(place.grid, place.bounds);
+                let plane = space.plane(left.iter().copied(), [0; 2]);
+                let carried = Carried::listed(&space, &plane, &left, &tags);
+                let features = space.plane(features.iter(), [0; 2]);
+                let [slices, rows, _] = space.words();
+                let left = (0..slices * rows).flat_map(|i| plane.row(i / rows, i % rows)).copied().collect();
+                let queries = Queries { size: space.size, left, plane: &plane, carried: &carried, features: &features };
+                self.found.extend(sweep::squared_distances(cpu, place.spacing, &queries));
+            }
+            Left::Words { left, tags, features } => {
+                let (mut left, mut tags) = (&left[..], &tags[..]);
+                let mut features = place.points(features.iter());
+                features.sort_unstable();
+                while !left.is_empty() {
+                    let (words, count) = place.chunk(left);
+                    let points = place.points(left[..words].iter().copied());
+                    let queries = points.into_iter().zip(tags[..count].iter().copied()).collect();
+                    (left, tags) = (&left[words..], &tags[count..]);
+                    let (size, spacing) = (place.size(), place.spacing);
+                    self.found.extend(transform::squared_distances(cpu, size, spacing, &features, queries));
+                }
+            }
+            Left::Planes(queries) => {
+                self.found.extend(sweep::squared_distances(cpu, place.spacing, &queries));
+            }
+            Left::None => {}
         }
         self.reached = f64::INFINITY;
     }
 
     /// Puts queries and features into bricks, once.
     fn search(&mut self, cpu: &Cpu, place: Place<'_>) -> &mut Search<T> {
-        self.search.get_or_insert_with(|| {
-            let queries = place.points(std::mem::take(&mut self.left).into_iter());
-            let tags = std::mem::take(&mut self.tags);
-            Search::new(cpu, place, &queries, &tags, &place.points(self.features.iter()))
+        self.search.get_or_insert_with(|| match std::mem::replace(&mut self.left, Left::None) {
+            Left::Words { left, tags, features } => {
+                let queries = place.points(left.into_iter());
+                Search::new(cpu, place, &queries, &tags, &place.points(features.iter()))
+            }
+            Left::Planes(_) | Left::None => unreachable!("planes are many, and are not asked twice"),
         })
     }
 

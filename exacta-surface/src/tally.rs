@@ -5,41 +5,83 @@ use crate::tags::Tag;
 /// A squared distance, what queries at it carry, and their number.
 pub(crate) type Known<T> = (f64, T, u64);
 
-/// Counters of recent values, each in the slot of its hash; what another value drives out is listed.
+/// Counters of values in a table of hashes that grows with the number of different values.
 #[derive(Debug)]
 pub(crate) struct Tally<T> {
-    slots: Vec<Known<T>>,
-    listed: Vec<Known<T>>,
+    slots: Vec<Slot<T>>,
+    used: usize,
 }
 
-/// Number of slots, as a power of two: they stay in the first caches.
-const SLOTS: u32 = 11;
+#[derive(Debug, Clone, Copy)]
+struct Slot<T> {
+    squared: f64,
+    count: u32,
+    tag: T,
+}
+
+/// Number of slots at first: they stay in the first caches.
+const SLOTS: usize = 1 << 11;
+
+impl<T: Tag> Slot<T> {
+    const FREE: Self = Self { squared: 0.0, count: 0, tag: T::FIRST };
+
+    /// Where among so many slots its search begins. Fibonacci hashing: the high bits of the product depend on all of the key.
+    #[inline(always)]
+    fn home(squared: f64, tag: T, slots: usize) -> usize {
+        let key = squared.to_bits() ^ (tag.place() as u64) << 40;
+        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - slots.trailing_zeros())) as usize
+    }
+}
 
 impl<T: Tag> Tally<T> {
     pub(crate) fn new() -> Self {
-        Self { slots: vec![(0.0, T::from_place(0), 0); 1 << SLOTS], listed: Vec::new() }
+        Self { slots: vec![Slot::FREE; SLOTS], used: 0 }
     }
 
     /// Counts a query.
     #[inline(always)]
     pub(crate) fn add(&mut self, squared: f64, tag: T) {
-        let key = squared.to_bits() ^ (tag.place() as u64) << 40;
-        // Fibonacci hashing: the high bits of the product depend on all of the key.
-        let slot = &mut self.slots[(key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SLOTS)) as usize];
-        if slot.2 > 0 && slot.0 == squared && slot.1 == tag {
-            slot.2 += 1;
-            return;
+        let slots = self.slots.len();
+        let mut at = Slot::home(squared, tag, slots);
+        loop {
+            let slot = &mut self.slots[at & (slots - 1)];
+            // A counter that is full is left, and another one begun.
+            if slot.count > 0 && slot.squared == squared && slot.tag == tag && slot.count < u32::MAX {
+                slot.count += 1;
+                return;
+            }
+            if slot.count == 0 {
+                *slot = Slot { squared, count: 1, tag };
+                self.used += 1;
+                if 2 * self.used > slots {
+                    self.grow();
+                }
+                return;
+            }
+            at += 1;
         }
-        if slot.2 > 0 {
-            self.listed.push(*slot);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let slots = 4 * self.slots.len();
+        let old = std::mem::replace(&mut self.slots, vec![Slot::FREE; slots]);
+        for slot in old.into_iter().filter(|slot| slot.count > 0) {
+            let mut at = Slot::home(slot.squared, slot.tag, slots);
+            while self.slots[at & (slots - 1)].count > 0 {
+                at += 1;
+            }
+            self.slots[at & (slots - 1)] = slot;
         }
-        *slot = (squared, tag, 1);
     }
 
     /// What was counted, in no particular order; a value may come several times.
-    pub(crate) fn finish(mut self) -> Vec<Known<T>> {
-        self.listed.extend(self.slots.into_iter().filter(|slot| slot.2 > 0));
-        self.listed
+    pub(crate) fn finish(self) -> Vec<Known<T>> {
+        let mut known = Vec::with_capacity(self.used);
+        let used = self.slots.into_iter().filter(|slot| slot.count > 0);
+        known.extend(used.map(|slot| (slot.squared, slot.tag, u64::from(slot.count))));
+        known
     }
 }
 

@@ -44,8 +44,17 @@ fn first(bins: &[Bin], total: f64, share: f64) -> Option<f64> {
     let near = share * total * (1.0 - SLACK);
     let mut passed = 0.0;
     for bin in bins {
-        for _ in 0..bin.count {
-            passed += bin.weight;
+        let mut left = bin.count;
+        while left > 0 {
+            if left > FEW {
+                let steps;
+                (passed, steps) = leap(passed, bin.weight, left, near);
+                left -= steps;
+            }
+            if left > 0 {
+                passed += bin.weight;
+                left -= 1;
+            }
             if passed >= near && passed / total >= share {
                 return Some(bin.distance);
             }
@@ -54,20 +63,112 @@ fn first(bins: &[Bin], total: f64, share: f64) -> Option<f64> {
     None
 }
 
-/// Sum of the weights of all elements in order, as `numpy.sum` adds a vector.
-fn pairwise(bins: &[Bin]) -> f64 {
-    let mut weights = bins.iter().flat_map(|bin| (0..bin.count).map(|_| bin.weight));
-    pairwise_of(&mut weights, bins.iter().map(|bin| bin.count).sum())
+/// Fewest equal weights worth a leap.
+const FEW: u64 = 8;
+
+/// The sum after some further steps that each add `weight` and round, and how many: at most `steps`, and not as far as `near`.
+///
+/// Between two powers of two, numbers are whole multiples of one unit, so each step adds the multiple that the weight rounds to. Where
+/// it lies midway, rounding goes to the even multiple, and each step from an even one adds the same again. So a step that follows one
+/// within the same powers is that of all to come, and their sum is exact.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "whole numbers that are not negative; too large ones are cut"
+)]
+fn leap(from: f64, weight: f64, steps: u64, near: f64) -> (f64, u64) {
+    let first = from + weight;
+    let step = (first + weight) - first;
+    if first >= near {
+        return (from, 0);
+    }
+    if step == 0.0 {
+        return (first, steps);
+    }
+    // The power of two above the first sum.
+    let exponent = first.to_bits() & 0x7ff0_0000_0000_0000;
+    let above = 2.0 * f64::from_bits(exponent);
+    if from.to_bits() & 0x7ff0_0000_0000_0000 != exponent || exponent == 0 || above == f64::INFINITY {
+        return (from, 0);
+    }
+    let room = if above < near { above } else { near } - first;
+    // Two steps fewer than there is room for, whatever the rounding of the quotient.
+    let more = (room / step * (1.0 - 1e-15)) as u64;
+    let more = more.saturating_sub(2).min(steps - 1);
+    if more == 0 { (from, 0) } else { (first + more as f64 * step, more + 1) }
 }
 
-/// Sum of the next `n` weights.
-fn pairwise_of(weights: &mut impl Iterator<Item = f64>, n: u64) -> f64 {
-    if n > 128 {
-        let half = n / 2 / 8 * 8;
-        let left = pairwise_of(weights, half);
-        return left + pairwise_of(weights, n - half);
+/// Sum of the weights of all elements in order, as `numpy.sum` adds a vector.
+fn pairwise(bins: &[Bin]) -> f64 {
+    let mut rest = Rest { bins: bins.iter(), weight: 0.0, left: 0, equal: Vec::new() };
+    rest.pairwise(bins.iter().map(|bin| bin.count).sum())
+}
+
+/// Weights that are still to be added.
+struct Rest<'a> {
+    bins: std::slice::Iter<'a, Bin>,
+    weight: f64,
+    /// How many more of this weight come first.
+    left: u64,
+    /// Sums of so many equal weights, as far as they were needed.
+    equal: Vec<(u64, f64)>,
+}
+
+impl Rest<'_> {
+    fn next(&mut self) -> f64 {
+        self.begin();
+        self.left = self.left.saturating_sub(1);
+        self.weight
     }
-    let mut next = || weights.next().unwrap_or(0.0);
+
+    /// Goes on to the next bin if this one is used up.
+    fn begin(&mut self) {
+        while self.left == 0 {
+            let Some(bin) = self.bins.next() else {
+                self.weight = 0.0;
+                return;
+            };
+            if bin.weight != self.weight {
+                self.equal.clear();
+            }
+            (self.weight, self.left) = (bin.weight, bin.count);
+        }
+    }
+
+    /// Sum of the next `n` weights.
+    fn pairwise(&mut self, n: u64) -> f64 {
+        self.begin();
+        if n <= self.left {
+            self.left -= n;
+            return self.of_equal(n);
+        }
+        if n > 128 {
+            let half = n / 2 / 8 * 8;
+            let left = self.pairwise(half);
+            return left + self.pairwise(n - half);
+        }
+        block(n, || self.next())
+    }
+
+    /// The same where all are equal: sums of as many are equal too, and at each level there are but two.
+    fn of_equal(&mut self, n: u64) -> f64 {
+        if let Some(&(_, sum)) = self.equal.iter().find(|(of, _)| *of == n) {
+            return sum;
+        }
+        let sum = if n > 128 {
+            let half = n / 2 / 8 * 8;
+            self.of_equal(half) + self.of_equal(n - half)
+        } else {
+            block(n, || self.weight)
+        };
+        self.equal.push((n, sum));
+        sum
+    }
+}
+
+/// Sum of up to 128 weights.
+fn block(n: u64, mut next: impl FnMut() -> f64) -> f64 {
     if n < 8 {
         return (0..n).fold(0.0, |sum, _| sum + next());
     }
@@ -121,6 +222,66 @@ mod tests {
         let counted = [Bin { distance: 0.0, weight: 0.1, count: 1000 }, Bin { distance: 1.0, weight: 0.3, count: 77 }];
         let apart: Vec<Bin> = counted.iter().flat_map(|bin| (0..bin.count).map(|_| Bin { count: 1, ..*bin })).collect();
         assert_eq!(pairwise(&counted), pairwise(&apart));
+    }
+
+    /// Sums one weight after the other, and block by block, of many equal ones.
+    #[test]
+    fn equal_weights_at_once() {
+        let mut state = 7u64;
+        let mut next = |n: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % n
+        };
+        for round in 0..60 {
+            // Halves and whole multiples of units make ties.
+            let weights = [0.1, 0.25, 1.0 / 3.0, 1.0, 1.5, 3.0 * f64::powi(2.0, -40), 1e-9, 0.216_506_350_946_109_66];
+            let tiny = 1.0 + f64::EPSILON * next(4) as f64;
+            let bins: Vec<Bin> = (0..1 + next(6))
+                .map(|i| Bin {
+                    distance: i as f64,
+                    weight: weights[next(8) as usize] * if round % 2 == 0 { 1.0 } else { tiny },
+                    count: next(if i % 2 == 0 { 40_000 } else { 90 }),
+                })
+                .collect();
+            let one_each = || bins.iter().flat_map(|bin| (0..bin.count).map(|_| Bin { count: 1, ..*bin }));
+            let apart: Vec<Bin> = one_each().collect();
+            assert_eq!(pairwise(&bins), pairwise(&apart));
+            let mut weights = apart.iter().map(|bin| bin.weight);
+            let plain = plain(&mut weights, apart.len() as u64);
+            assert_eq!(pairwise(&bins), plain);
+            for share in [0.0, 0.1, 0.5, 0.75, 0.95, 0.999_999, 1.0] {
+                for total in [plain, plain * (1.0 - SLACK), plain * (1.0 + SLACK)] {
+                    let mut passed = 0.0;
+                    let wanted = apart.iter().find(|bin| {
+                        passed += bin.weight;
+                        passed / total >= share
+                    });
+                    assert_eq!(first(&bins, total, share), wanted.map(|bin| bin.distance), "{share} of {bins:?}");
+                }
+            }
+        }
+    }
+
+    /// `numpy.sum` as it is written.
+    fn plain(weights: &mut impl Iterator<Item = f64>, n: u64) -> f64 {
+        if n > 128 {
+            let half = n / 2 / 8 * 8;
+            let left = plain(weights, half);
+            return left + plain(weights, n - half);
+        }
+        block(n, || weights.next().expect("as many as counted"))
+    }
+
+    /// Every step on the way is that of a plain sum.
+    #[test]
+    fn leaps_are_steps() {
+        for weight in [0.1, 1.0 / 3.0, 0.75, 1e-16, 1.0 + f64::EPSILON, 1.5 * f64::EPSILON, 0.5 * f64::EPSILON] {
+            for from in [0.0, 0.3, 1.0, 1.0 + f64::EPSILON, 1.999, 1e6, 1e15] {
+                let (sum, steps) = leap(from, weight, 1_000_000, f64::INFINITY);
+                let plain = (0..steps).fold(from, |sum, _| sum + weight);
+                assert_eq!(sum, plain, "{steps} times {weight} from {from}");
+            }
+        }
     }
 
     const SUMS: [(u32, f64, f64); 7] = [

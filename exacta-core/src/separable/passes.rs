@@ -6,8 +6,8 @@
 //! costs a time that grows with its length, whatever the mask. Rounding is monotone, so minima taken axis by axis, each of
 //! them exact, are the minimum of the whole expression.
 
-use crate::envelope::Envelope;
-use crate::lanes::{Lane, largest, least, smallest};
+use super::envelope::Envelope;
+use super::lanes::{Lane, largest, least, smallest};
 
 /// Lines with no more features than this are answered feature by feature.
 const FEW: usize = 4;
@@ -20,7 +20,7 @@ const RETRY: u8 = 8;
 
 /// Buffers of one task, and what is the same for all its slices.
 #[derive(Debug)]
-pub(crate) struct Passes<L, const B: usize> {
+pub struct Passes<L, const B: usize> {
     rows: usize,
     columns: usize,
     /// Length of a row, in whole blocks.
@@ -33,7 +33,7 @@ pub(crate) struct Passes<L, const B: usize> {
     mirror: Vec<L>,
     envelopes: [Envelope; 2],
     /// The slice before and after the pass along axis 1.
-    pub(crate) plane: Vec<L>,
+    plane: Vec<L>,
     middle: Vec<L>,
     block: Vec<L>,
     row_least: Vec<L>,
@@ -49,13 +49,14 @@ pub(crate) struct Passes<L, const B: usize> {
 
 /// What lies nearer than the features of the slice: steps to a border within it, [`u32::MAX`] where there is none.
 #[derive(Debug, Default)]
-pub(crate) struct Edges {
+pub struct Edges {
     /// Steps along axis 1 and along axis 2, a row-major slice each.
-    pub(crate) steps: Option<[Vec<u32>; 2]>,
+    pub steps: Option<[Vec<u32>; 2]>,
 }
 
 impl<L: Lane, const B: usize> Passes<L, B> {
-    pub(crate) fn new(size: [usize; 3], spacing: [f64; 3]) -> Self {
+    /// For slices of an image of `size`, whose squares are all exact in `L` if that is not `f64`.
+    pub fn new(size: [usize; 3], spacing: [f64; 3]) -> Self {
         let [_, rows, columns] = size;
         let pitch = columns.div_ceil(B) * B;
         let margin = pitch + B;
@@ -92,14 +93,16 @@ impl<L: Lane, const B: usize> Passes<L, B> {
         }
     }
 
-    /// Puts the squares of the ways along axis 0 into the slice.
+    /// Puts the squares of the ways along axis 0 into the slice: of `count` steps, infinitely far where they are `none`. Rows of
+    /// `steps` are equally long, no shorter than those of the image.
     #[inline(always)]
-    pub(crate) fn fill<S, C: crate::counters::Counter>(&mut self, _: S, steps: &[C]) {
+    pub fn fill<S, C: Copy + PartialEq>(&mut self, _: S, steps: &[C], none: C, count: impl Fn(C) -> u32) {
         let spacing = self.spacing[0];
-        for (out, steps) in self.plane.chunks_exact_mut(self.pitch).zip(steps.chunks_exact(self.columns)) {
+        for (out, steps) in self.plane.chunks_exact_mut(self.pitch).zip(steps.chunks_exact(steps.len() / self.rows)) {
+            let steps = &steps[..self.columns];
             for (out, &steps) in out.iter_mut().zip(steps) {
-                let square = L::square(spacing, steps.steps());
-                *out = if steps == C::NONE { L::FAR } else { square };
+                let square = L::square(spacing, count(steps));
+                *out = if steps == none { L::FAR } else { square };
             }
             // Beyond the row stands its last value, which changes neither the least nor the largest of a block.
             let last = out[self.columns - 1];
@@ -107,17 +110,17 @@ impl<L: Lane, const B: usize> Passes<L, B> {
         }
     }
 
-    /// Runs both passes; `out` gets each row in turn.
+    /// Runs both passes; `out` gets each row that is `wanted` in turn.
     #[inline(always)]
-    pub(crate) fn run<S>(&mut self, _: S, edges: &Edges, mut out: impl FnMut(usize, &[L])) {
+    pub fn run<S>(&mut self, _: S, edges: &Edges, wanted: impl Fn(usize) -> bool, mut out: impl FnMut(usize, &[L])) {
         if self.rows > 1 {
             for block in 0..self.pitch / B {
-                self.block_of_rows(block);
+                self.block_of_rows(block, &wanted);
             }
         } else {
             std::mem::swap(&mut self.plane, &mut self.middle);
         }
-        for row in 0..self.rows {
+        for row in (0..self.rows).filter(|&row| wanted(row)) {
             if let Some([steps, _]) = &edges.steps {
                 let steps = &steps[row * self.columns..];
                 nearer(&mut self.middle[row * self.pitch..][..self.columns], steps, self.spacing[1]);
@@ -133,7 +136,7 @@ impl<L: Lane, const B: usize> Passes<L, B> {
 
     /// The pass along axis 1 for the columns of one block.
     #[inline(always)]
-    fn block_of_rows(&mut self, block: usize) {
+    fn block_of_rows(&mut self, block: usize, wanted: impl Fn(usize) -> bool) {
         let (rows, pitch, from) = (self.rows, self.pitch, block * B);
         let mut filled = 0;
         self.group_least.fill(L::FAR);
@@ -157,7 +160,7 @@ impl<L: Lane, const B: usize> Passes<L, B> {
         }
         let along = &self.along[0];
         let mut looks = 0;
-        for row in 0..rows {
+        for row in (0..rows).filter(|&row| wanted(row)) {
             let mut best: [L; B] = array(&self.block[row * B..]);
             let mut worst = self.row_most[row];
             let (mut step, mut stale) = (1, false);

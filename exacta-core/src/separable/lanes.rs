@@ -4,9 +4,7 @@
 ///
 /// Doubles hold the rounded expression itself. Where the spacings are whole multiples of one power of two, every squared
 /// distance is a whole multiple of its square, and single precision holds it exactly up to 2^24 multiples.
-pub(crate) trait Lane:
-    Copy + PartialOrd + Send + Sync + std::ops::Add<Output = Self> + std::fmt::Debug + 'static
-{
+pub trait Lane: Copy + PartialOrd + Send + Sync + std::ops::Add<Output = Self> + std::fmt::Debug + 'static {
     /// Distance of no feature.
     const FAR: Self;
     /// Distance of a feature.
@@ -47,51 +45,21 @@ macro_rules! lanes {
 }
 lanes!(f32, f64);
 
-/// What results are written as.
-pub(crate) trait Output: Copy + Send + Sync + 'static {
-    /// Nothing yet.
-    const ZERO: Self;
-    /// The nearest number of this type.
-    fn of(value: f64) -> Self;
-    /// Minus the number.
-    fn negated(self) -> Self;
-}
-
-macro_rules! outputs {
-    ($($type:ty),+) => {$(
-        impl Output for $type {
-            const ZERO: Self = 0.0;
-
-            #[inline(always)]
-            #[allow(clippy::cast_possible_truncation, reason = "rounding is meant")]
-            fn of(value: f64) -> Self {
-                value as Self
-            }
-
-            #[inline(always)]
-            fn negated(self) -> Self {
-                -self
-            }
-        }
-    )+};
-}
-outputs!(f32, f64);
-
 /// The smaller of two.
 #[inline(always)]
-pub(crate) fn least<L: Lane>(a: L, b: L) -> L {
+pub fn least<L: Lane>(a: L, b: L) -> L {
     if a < b { a } else { b }
 }
 
 /// The larger of two.
 #[inline(always)]
-pub(crate) fn most<L: Lane>(a: L, b: L) -> L {
+pub fn most<L: Lane>(a: L, b: L) -> L {
     if a > b { a } else { b }
 }
 
 /// The largest of a block, by halves, which vectorises.
 #[inline(always)]
-pub(crate) fn largest<L: Lane, const B: usize>(mut block: [L; B]) -> L {
+pub fn largest<L: Lane, const B: usize>(mut block: [L; B]) -> L {
     let mut half = B / 2;
     while half > 0 {
         for i in 0..half {
@@ -104,7 +72,7 @@ pub(crate) fn largest<L: Lane, const B: usize>(mut block: [L; B]) -> L {
 
 /// The smallest of a block.
 #[inline(always)]
-pub(crate) fn smallest<L: Lane, const B: usize>(mut block: [L; B]) -> L {
+pub fn smallest<L: Lane, const B: usize>(mut block: [L; B]) -> L {
     let mut half = B / 2;
     while half > 0 {
         for i in 0..half {

@@ -6,7 +6,7 @@
 
 /// Scratch of lines along one axis.
 #[derive(Debug)]
-pub(crate) struct Envelope {
+pub struct Envelope {
     along: Vec<f64>,
     inverse: Vec<f64>,
     scale: f64,
@@ -29,7 +29,7 @@ struct Site {
 impl Envelope {
     /// For lines whose samples lie `spacing` apart, `along[d]` being the square of the way of `d` steps.
     #[expect(clippy::cast_precision_loss, reason = "lengths of axes are far below 2^53")]
-    pub(crate) fn new(spacing: f64, along: Vec<f64>) -> Self {
+    pub fn new(spacing: f64, along: Vec<f64>) -> Self {
         let n = along.len();
         Self {
             inverse: (0..n).map(|d| 0.5 / d as f64).collect(),
@@ -44,7 +44,7 @@ impl Envelope {
     /// `out` gets `(q, least, p)`; nothing where the whole line is infinite, and then the result is false.
     #[inline(always)]
     #[expect(clippy::cast_precision_loss, reason = "lengths of axes are far below 2^53")]
-    pub(crate) fn line(&mut self, line: &[f64], mut out: impl FnMut(usize, f64, usize)) -> bool {
+    pub fn line(&mut self, line: &[f64], mut out: impl FnMut(usize, f64, usize)) -> bool {
         let n = line.len();
         let bound = line.iter().fold(-1.0, |bound: f64, &v| if v > bound && v < f64::INFINITY { v } else { bound });
         if bound < 0.0 {
