@@ -5,7 +5,7 @@ use crate::{Error, Percentile, Result};
 
 mod weighted;
 
-pub use weighted::{WeightedPrefix, crossing};
+pub use weighted::{WeightedPrefix, crossing, order_slack};
 
 /// Percentile of the distances of one direction.
 ///
@@ -60,7 +60,8 @@ fn percentile_of(directions: &[&Directed], q: Percentile) -> Result<f64> {
         let bins: Vec<Bin> =
             directions.iter().flat_map(|d| d.bins.iter().copied()).filter(|b| b.distance < resolved).collect();
         let weight = directions.iter().map(|d| d.weight).sum();
-        let known = WeightedPrefix { bins, weight, complete: resolved == f64::INFINITY };
+        let nearer = directions.iter().map(|d| d.nearer.clone()).collect();
+        let known = WeightedPrefix { nearer, bins, weight, complete: resolved == f64::INFINITY };
         return crossing(known, q).ok_or(Error::NotResolved { resolved });
     }
     let (low, high, fraction) = ranks(n, q.value());
@@ -88,6 +89,9 @@ fn percentile_of(directions: &[&Directed], q: Percentile) -> Result<f64> {
 /// [`Error::NotResolved`] unless every distance is known.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 pub fn sum(directed: &Directed) -> Result<f64> {
+    if directed.nearer.total() > 0 {
+        return Err(Error::NotResolved { resolved: 0.0 });
+    }
     if directed.resolved < f64::INFINITY {
         return Err(Error::NotResolved { resolved: directed.resolved });
     }
@@ -104,11 +108,24 @@ pub fn within(directed: &Directed, tolerance: f64) -> Result<f64> {
     if directed.resolved <= tolerance {
         return Err(Error::NotResolved { resolved: directed.resolved });
     }
+    let nearer = &directed.nearer;
+    if tolerance < nearer.within && nearer.total() > 0 {
+        return Err(Error::NotResolved { resolved: 0.0 });
+    }
     let close = &directed.bins[..directed.bins.partition_point(|bin| bin.distance <= tolerance)];
-    if close.iter().map(|bin| bin.count).sum::<u64>() == directed.total {
+    let close = close.iter().map(|bin| (bin.weight, bin.count)).chain(nearer.counts.iter().copied());
+    // By weight: then the sum does not depend on how much of the distances is known.
+    let mut counts: Vec<(f64, u64)> = Vec::new();
+    for (weight, count) in close {
+        match counts.binary_search_by(|known| known.0.total_cmp(&weight)) {
+            Ok(at) => counts[at].1 += count,
+            Err(at) => counts.insert(at, (weight, count)),
+        }
+    }
+    if counts.iter().map(|counts| counts.1).sum::<u64>() == directed.total {
         return Ok(directed.weight);
     }
-    Ok(compensated(close.iter().map(|bin| bin.count as f64 * bin.weight)).min(directed.weight))
+    Ok(compensated(counts.iter().map(|&(weight, count)| count as f64 * weight)).min(directed.weight))
 }
 
 /// Sum with the rounding errors carried along (Neumaier 1974): its error does not grow with the number of terms.
@@ -125,6 +142,7 @@ pub fn compensated(terms: impl Iterator<Item = f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stages::Nearer;
 
     fn directed(distances: &[(f64, u64)]) -> Directed {
         let bins: Vec<Bin> = distances.iter().map(|&(distance, count)| Bin { distance, weight: 1.0, count }).collect();
@@ -173,5 +191,23 @@ mod tests {
         assert_eq!(within(&d, 0.5), Ok(0.0));
         // An element exactly as far as the resolved distance may be missing.
         assert_eq!(within(&d, 1.0), Err(Error::NotResolved { resolved: 1.0 }));
+    }
+
+    #[test]
+    fn what_is_nearer_counts_where_it_need_not_be_known() {
+        let bins = vec![Bin { distance: 2.0, weight: 2.0, count: 1 }, Bin { distance: 3.0, weight: 1.0, count: 1 }];
+        let nearer = Nearer { within: 1.0, counts: vec![(0.5, 4), (2.0, 1)] };
+        let elements = Elements::Patches;
+        let d = Directed { elements, total: 7, weight: 7.0, bins, nearer, resolved: f64::INFINITY, max: Some(3.0) };
+        assert_eq!(percentile(&d, q(80.0)), Ok(2.0));
+        assert_eq!(percentile(&d, q(90.0)), Ok(3.0));
+        assert_eq!(percentile(&d, q(50.0)), Err(Error::NotResolved { resolved: f64::INFINITY }));
+        // Four sevenths are passed with what is nearer, give or take a rounding.
+        assert_eq!(percentile(&d, q(400.0 / 7.0)), Err(Error::NotResolved { resolved: f64::INFINITY }));
+        let other = Directed { bins: d.bins.clone(), total: 2, weight: 3.0, resolved: 4.0, ..Directed::default() };
+        assert_eq!(pooled_percentile(&d, &other, q(70.0)), Ok(2.0));
+        assert_eq!(sum(&d), Err(Error::NotResolved { resolved: 0.0 }));
+        assert_eq!(within(&d, 0.5), Err(Error::NotResolved { resolved: 0.0 }));
+        assert_eq!((within(&d, 1.0), within(&d, 2.5), within(&d, 3.0)), (Ok(4.0), Ok(6.0), Ok(7.0)));
     }
 }

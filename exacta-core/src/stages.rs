@@ -87,6 +87,8 @@ pub struct Need {
     pub pooled_percentile: Option<f64>,
     /// Every distance up to this one, inclusive.
     pub within: Option<f64>,
+    /// The least of several tolerances whose largest is `within`; `None` where there is one.
+    pub least_within: Option<f64>,
     /// Percentiles below those named are needed too. Ranks of points below a rank are known with it; patches can lie so
     /// close to a percentile that only all distances decide.
     pub lesser: bool,
@@ -94,8 +96,15 @@ pub struct Need {
 
 impl Need {
     /// Every distance.
-    pub const ALL: Self =
-        Self { all: true, max: false, directed_percentile: None, pooled_percentile: None, within: None, lesser: false };
+    pub const ALL: Self = Self {
+        all: true,
+        max: false,
+        directed_percentile: None,
+        pooled_percentile: None,
+        within: None,
+        least_within: None,
+        lesser: false,
+    };
 
     /// What serves both.
     pub fn join(self, other: Self) -> Self {
@@ -104,6 +113,7 @@ impl Need {
             (a, b) => a.or(b),
         };
         let differ = |a: Option<f64>, b: Option<f64>| a.zip(b).is_some_and(|(a, b)| a != b);
+        let least = [self.least(), other.least()].into_iter().flatten().reduce(f64::min);
         Self {
             all: self.all | other.all,
             max: self.max | other.max,
@@ -114,7 +124,13 @@ impl Need {
             directed_percentile: larger(self.directed_percentile, other.directed_percentile),
             pooled_percentile: larger(self.pooled_percentile, other.pooled_percentile),
             within: larger(self.within, other.within),
+            least_within: least,
         }
+    }
+
+    /// The least tolerance asked for.
+    pub fn least(&self) -> Option<f64> {
+        self.least_within.or(self.within)
     }
 }
 
@@ -140,6 +156,22 @@ pub struct Bin {
     pub count: u64,
 }
 
+/// Elements that are known to be near, where nothing that was asked for needs to know how near.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Nearer {
+    /// Each of these elements is at most so far, and every other is farther.
+    pub within: f64,
+    /// Weights of the elements, ascending, and how many have each.
+    pub counts: Vec<(f64, u64)>,
+}
+
+impl Nearer {
+    /// Number of elements.
+    pub fn total(&self) -> u64 {
+        self.counts.iter().map(|counts| counts.1).sum()
+    }
+}
+
 /// Distances of one surface's elements to the other surface: a histogram over exact values.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Directed {
@@ -151,7 +183,9 @@ pub struct Directed {
     pub weight: f64,
     /// Known distances, ascending; at one distance, weights ascending.
     pub bins: Vec<Bin>,
-    /// Every element closer than this is among `bins`; infinite if all are.
+    /// Elements that are not among `bins`, all of them nearer than those.
+    pub nearer: Nearer,
+    /// Every element closer than this is among `bins` or `nearer`; infinite if all are.
     pub resolved: f64,
     /// The largest distance, where it was asked for or all are known.
     pub max: Option<f64>,

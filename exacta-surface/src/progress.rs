@@ -59,7 +59,7 @@ fn state<T: Tag>(directions: &[&Direction<'_, T>], q: f64, lesser: bool) -> Stat
                 return State::Unmet;
             }
             let bins: Vec<Bin> = directions.iter().flat_map(|d| d.bins(reached.sqrt())).collect();
-            let known = WeightedPrefix { bins, weight, complete: false };
+            let known = WeightedPrefix { nearer: Vec::new(), bins, weight, complete: false };
             let decided = Percentile::new(q).ok().and_then(|q| crossing(known, q)).is_some();
             if decided { State::Met } else { State::Tied }
         }

@@ -268,7 +268,8 @@ impl<'a, T: Tag> Direction<'a, T> {
         let resolved = self.reached.sqrt();
         let max =
             self.max.or_else(|| if resolved == f64::INFINITY { bins.last().map(|bin| bin.distance) } else { None });
-        Directed { elements: T::ELEMENTS, total: self.total, weight: self.weight, bins, resolved, max }
+        let lone = Directed { elements: T::ELEMENTS, total: self.total, weight: self.weight, ..Directed::default() };
+        Directed { bins, resolved, max, ..lone }
     }
 
     /// What is known closer than a distance, ascending; at one distance, weights ascending.

@@ -1,22 +1,32 @@
 //! Percentiles of weighted distances, as DeepMind's surface-distance takes them.
 
+use super::compensated;
 use crate::Percentile;
-use crate::stages::Bin;
+use crate::stages::{Bin, Nearer};
 
 /// The nearest elements of a surface whose elements have weights, all of them or some.
 #[derive(Debug, Clone)]
 pub struct WeightedPrefix {
-    /// Bins in any order; every element that is not among them is farther than all of these.
+    /// Elements of each direction of which the distance is not known. Those of one are nearer than its bins; where another's bins are
+    /// nearer than they may be, no percentile is found that hangs on their order.
+    pub nearer: Vec<Nearer>,
+    /// Bins in any order; every element that is neither among them nor nearer is farther than all of these.
     pub bins: Vec<Bin>,
     /// Weight of all elements, in any order of the sum, right to a relative 1e-13.
     pub weight: f64,
-    /// Whether all elements are among `bins`.
+    /// Whether there are no elements farther than those known.
     pub complete: bool,
 }
 
 /// By how much, relatively, two orders of one sum of positive terms may differ here. A pairwise sum of less than 2^40 terms is
 /// right to 64 roundings, and [`WeightedPrefix::weight`] to 1e-13.
 const SLACK: f64 = 1e-12;
+
+/// By how much, relatively, the sum of `n` weights one after the other may differ from their sum in another order.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+pub fn order_slack(n: u64) -> f64 {
+    SLACK + n as f64 * f64::EPSILON
+}
 
 /// The weighted percentile: the distance of the first element, in ascending order of (distance, weight), at which the
 /// cumulative weight divided by the total weight reaches `q / 100`; of the last element if none does.
@@ -28,21 +38,40 @@ const SLACK: f64 = 1e-12;
 /// `None` where the elements known do not decide.
 pub fn crossing(mut known: WeightedPrefix, q: Percentile) -> Option<f64> {
     known.bins.sort_unstable_by(|a, b| a.distance.total_cmp(&b.distance).then(a.weight.total_cmp(&b.weight)));
-    let (bins, share) = (&known.bins, q.value() / 100.0);
-    if known.complete {
+    let (mut bins, share) = (&known.bins[..], q.value() / 100.0);
+    known.nearer.retain(|nearer| nearer.total() > 0);
+    if known.complete && known.nearer.is_empty() {
         let total = pairwise(bins);
-        return first(bins, total, share).or_else(|| bins.last().map(|bin| bin.distance));
+        return first(bins, 0.0, total, share).or_else(|| bins.last().map(|bin| bin.distance));
+    }
+    let mut passed = [0.0; 2];
+    if !known.nearer.is_empty() {
+        let within = known.nearer.iter().map(|nearer| nearer.within).fold(0.0, f64::max);
+        let (near, far) = bins.split_at(bins.partition_point(|bin| bin.distance <= within));
+        let counts = known.nearer.iter().flat_map(|nearer| nearer.counts.iter().copied());
+        let weight = weigh(counts.chain(near.iter().map(|bin| (bin.weight, bin.count))));
+        let near_total: u64 = near.iter().map(|bin| bin.count).sum();
+        let slack = order_slack(known.nearer.iter().map(Nearer::total).sum::<u64>() + near_total);
+        (bins, passed) = (far, [weight * (1.0 - slack), weight * (1.0 + slack)]);
+        if passed[1] >= share * known.weight * (1.0 - SLACK) {
+            return None;
+        }
     }
     let (low, high) = (known.weight * (1.0 - SLACK), known.weight * (1.0 + SLACK));
-    let farthest = first(bins, high, share)?;
-    (first(bins, low, share) == Some(farthest)).then_some(farthest)
+    let farthest = first(bins, passed[0], high, share)?;
+    (first(bins, passed[1], low, share) == Some(farthest)).then_some(farthest)
 }
 
-/// The first distance at which the share is reached.
-fn first(bins: &[Bin], total: f64, share: f64) -> Option<f64> {
+/// Sum of weights, in any order.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+fn weigh(counts: impl Iterator<Item = (f64, u64)>) -> f64 {
+    compensated(counts.map(|(weight, count)| weight * count as f64))
+}
+
+/// The first distance at which the share is reached, after the weight that was passed before the bins.
+fn first(bins: &[Bin], mut passed: f64, total: f64, share: f64) -> Option<f64> {
     // Below this, no division is needed to see that the share is not reached.
     let near = share * total * (1.0 - SLACK);
-    let mut passed = 0.0;
     for bin in bins {
         let mut left = bin.count;
         while left > 0 {
@@ -193,7 +222,7 @@ mod tests {
     fn complete(elements: &[(f64, f64)], q: f64) -> Option<f64> {
         let weight = elements.iter().map(|e| e.1).sum();
         let q = Percentile::new(q).expect("in range");
-        crossing(WeightedPrefix { bins: bins(elements), weight, complete: true }, q)
+        crossing(WeightedPrefix { nearer: Vec::new(), bins: bins(elements), weight, complete: true }, q)
     }
 
     #[test]
@@ -299,7 +328,7 @@ mod tests {
         let known = |q: f64| {
             let bins = bins(&[(0.0, 1.0), (1.0, 1.0), (2.0, 1.0)]);
             let q = Percentile::new(q).expect("in range");
-            crossing(WeightedPrefix { bins, weight: 4.0, complete: false }, q)
+            crossing(WeightedPrefix { nearer: Vec::new(), bins, weight: 4.0, complete: false }, q)
         };
         assert_eq!((known(20.0), known(60.0)), (Some(0.0), Some(2.0)));
         // The share of one element is a quarter, give or take a rounding of the rest.

@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use exacta_core::Cpu;
 use exacta_core::parallel::Threads;
 use exacta_core::quantile::compensated;
-use exacta_core::stages::{Bin, Directed, Elements, Need};
+use exacta_core::stages::{Bin, Directed, Elements, Nearer};
 use nalgebra::Vector3;
 
+use super::bracket::Window;
 use super::far::{self, Bounds, Bricks};
 use super::field::{Field, Sorted};
-use super::near::{Geometry, Memo, Query};
+use super::look::{Guesses, Memo, Query};
+use super::near::Geometry;
 use super::patch::Patch;
 use super::shape::MOST;
 
@@ -32,7 +34,7 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    fn new(cell: usize, elements: usize) -> Self {
+    pub(crate) fn new(cell: usize, elements: usize) -> Self {
         let cell = u32::try_from(cell).expect("fewer cells than corners");
         Self { cell, open: (1u16.wrapping_shl(elements as u32) - 1) as u8, best: [f64::INFINITY; MOST] }
     }
@@ -50,7 +52,7 @@ impl Pending {
 }
 
 /// A distance, and which of the shape's sizes the element has.
-type Known = (f64, u8);
+pub(crate) type Known = (f64, u8);
 
 /// Both surfaces of a direction.
 #[derive(Debug)]
@@ -63,11 +65,15 @@ pub(crate) struct Sides<'a> {
 /// One direction in progress.
 #[derive(Debug)]
 pub(crate) struct Direction<'a, P> {
-    geometry: &'a Geometry<'a, P>,
-    sides: Sides<'a>,
+    pub(crate) geometry: &'a Geometry<'a, P>,
+    pub(crate) sides: Sides<'a>,
     total: u64,
-    weight: f64,
-    known: Vec<Known>,
+    pub(crate) weight: f64,
+    /// What need not be told apart.
+    pub(crate) window: Window,
+    pub(crate) known: Vec<Known>,
+    /// Numbers of elements that are at most `window.floor` away, by size.
+    pub(crate) nearer: Vec<u64>,
     /// Whether nothing was looked for yet; then all cells are pending.
     fresh: bool,
     pending: Vec<Pending>,
@@ -75,7 +81,9 @@ pub(crate) struct Direction<'a, P> {
     left: bool,
     /// Every element closer than this (squared) is known.
     reached: f64,
+    /// The round to come, and the rows that were looked through.
     round: usize,
+    rows: usize,
     far: Option<Far>,
     max: Option<f64>,
 }
@@ -89,9 +97,10 @@ struct Far {
 }
 
 /// What a round of some cells found.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Part {
     known: Vec<Known>,
+    nearer: Vec<u64>,
     pending: Vec<Pending>,
 }
 
@@ -103,69 +112,105 @@ impl<'a, P: Patch> Direction<'a, P> {
             sides,
             total,
             weight,
+            window: Window::NONE,
             known: Vec::new(),
+            nearer: vec![0; geometry.sizes.len()],
             fresh: true,
             pending: Vec::new(),
             left: false,
             reached: 0.0,
             round: 0,
+            rows: 0,
             far: None,
             max: None,
         }
     }
 
-    fn is_done(&self) -> bool {
+    /// Begins anew, without a window.
+    pub(crate) fn reopen(&mut self) {
+        self.window = Window::NONE;
+        self.known.clear();
+        self.nearer.fill(0);
+        self.pending.clear();
+        (self.fresh, self.left, self.far) = (true, false, None);
+        (self.reached, self.round, self.rows) = (0.0, 0, 0);
+    }
+
+    /// Whether every element is known, or known to be nearer than what is.
+    pub(crate) fn is_done(&self) -> bool {
         !self.fresh
             && !self.left
             && self.pending.is_empty()
             && self.far.as_ref().is_none_or(|far| far.groups.is_empty())
     }
 
+    /// Whether there are elements of which it is only known that they are near.
+    pub(crate) fn hides(&self) -> bool {
+        self.nearer.iter().any(|&count| count > 0)
+    }
+
     /// Every element closer than this is known.
-    fn resolved(&self) -> f64 {
+    pub(crate) fn resolved(&self) -> f64 {
         if self.is_done() { f64::INFINITY } else { self.reached.sqrt() }
     }
 
     /// Puts what is known in order: by distance, then by weight.
-    fn sort(&mut self) {
+    pub(crate) fn sort(&mut self) {
         self.known.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     }
 
     /// Takes one more round of the rows around, or the nearest groups of bricks.
-    fn advance(&mut self, cpu: &Cpu, memos: &Memos, all: bool) {
-        if let Some(&round) = self.geometry.rounds.get(self.round) {
-            // Where all are asked for, there is no point in coming back.
-            let last = if all { self.geometry.rounds.len() - 1 } else { self.round };
-            let start = if self.round == 0 { 0 } else { self.geometry.rounds[self.round - 1].rows };
-            let end = if all { self.geometry.rounds[last] } else { round };
-            self.look(cpu, memos, start..end.rows, end.reach, None);
-            (self.round, self.reached) = (last + 1, end.reach);
+    pub(crate) fn advance(&mut self, cpu: &Cpu, memos: &Memos, all: bool) {
+        let rounds = &self.geometry.rounds;
+        if let (true, true, Some(last)) = (self.fresh, self.window.is_some(), rounds.last()) {
+            let cutoff = self.window.cutoff;
+            self.look(cpu, memos, 0..last.rows, last.reach, cutoff, None);
+            self.reached = last.reach.min(cutoff);
             return;
+        }
+        while self.round < rounds.len() {
+            // Where all are asked for, there is no point in coming back.
+            self.round = if all { rounds.len() } else { self.round + 1 };
+            let end = rounds[self.round - 1];
+            if end.reach > self.reached {
+                self.look(cpu, memos, self.rows..end.rows, end.reach, f64::INFINITY, None);
+                (self.rows, self.reached) = (end.rows, end.reach);
+                return;
+            }
         }
         let mut far = self.open(cpu);
         let wave = if all { far.groups.len() } else { 64.max(far.groups.len() / 8) };
         let groups = far.groups.split_off(far.groups.len() - wave.min(far.groups.len()));
+        let mut part = Part::new(self.geometry);
         for pending in self.resolve(cpu, &far.bricks, groups, None) {
-            self.settle(pending, f64::INFINITY);
+            settle(self.geometry, self.sides.queries, pending, f64::INFINITY, self.window.floor, &mut part);
         }
+        self.take(part);
         self.reached = far.groups.last().map_or(f64::INFINITY, |group| group.0.lower.max(self.reached));
         self.far = Some(far);
     }
 
-    /// Notes what is known of a cell if nothing nearer than `reach` can come; the rest stays pending.
-    fn settle(&mut self, pending: Pending, reach: f64) {
-        let mut part = Part::default();
-        settle(self.geometry, self.sides.queries, pending, reach, &mut part);
+    fn take(&mut self, mut part: Part) {
         self.known.append(&mut part.known);
         self.pending.append(&mut part.pending);
+        self.nearer.iter_mut().zip(part.nearer).for_each(|(sum, count)| *sum += count);
     }
 
-    /// Looks around pending cells; with `above`, only for what may be the largest distance.
-    fn look(&mut self, cpu: &Cpu, memos: &Memos, rows: std::ops::Range<usize>, reach: f64, above: Option<&AtomicU64>) {
+    /// Looks around pending cells for what is nearer than `cutoff`; with `above`, only for what may be the largest distance.
+    fn look(
+        &mut self,
+        cpu: &Cpu,
+        memos: &Memos,
+        rows: std::ops::Range<usize>,
+        reach: f64,
+        cutoff: f64,
+        above: Option<&AtomicU64>,
+    ) {
         let pending = std::mem::take(&mut self.pending);
         let cells = if self.fresh { self.sides.queries.len() } else { pending.len() };
         let threads = if cells <= SERIAL { &Threads::Serial } else { &cpu.threads };
         let (geometry, sides, fresh) = (self.geometry, &self.sides, self.fresh);
+        let task = Task { rows, reach, cutoff, floor: self.window.floor, above };
         let parts = threads.map(cells.div_ceil(SHARE), |share| {
             let range = share * SHARE..cells.min((share + 1) * SHARE);
             let cells = range.map(|i| {
@@ -175,7 +220,6 @@ impl<'a, P: Patch> Direction<'a, P> {
                     pending[i].clone()
                 }
             });
-            let task = Task { rows: rows.clone(), reach, above };
             memos.with(
                 geometry,
                 |memo| exacta_core::dispatch!(cpu.level, simd => look(simd, geometry, sides, memo, cells, &task)),
@@ -187,10 +231,36 @@ impl<'a, P: Patch> Direction<'a, P> {
             .fold((0, 0), |(known, pending), part| (known + part.known.len(), pending + part.pending.len()));
         self.known.reserve(known);
         self.pending.reserve(pending);
-        for mut part in parts {
-            self.known.append(&mut part.known);
-            self.pending.append(&mut part.pending);
+        parts.into_iter().for_each(|part| self.take(part));
+    }
+
+    /// Distances of the elements of every `stride`-th cell, as far as the first round sees, infinite beyond; and their sizes.
+    pub(crate) fn sample(&self, cpu: &Cpu, memos: &Memos, stride: usize) -> Vec<(f64, f64)> {
+        const SHARE: usize = 64;
+        let (geometry, sides) = (self.geometry, &self.sides);
+        let count = sides.queries.len() / stride;
+        let round = geometry.rounds[0];
+        let task = Task { rows: 0..round.rows, reach: round.reach, cutoff: f64::INFINITY, floor: -1.0, above: None };
+        let parts = cpu.threads.map(count.div_ceil(SHARE), |share| {
+            let cells = (share * SHARE..count.min((share + 1) * SHARE)).map(|i| {
+                let cell = i * stride + stride / 2;
+                Pending::new(cell, geometry.shape.of(sides.queries.codes[cell]).len())
+            });
+            memos.with(
+                geometry,
+                |memo| exacta_core::dispatch!(cpu.level, simd => look(simd, geometry, sides, memo, cells, &task)),
+            )
+        });
+        let mut found = Vec::with_capacity(4 * count);
+        for part in parts {
+            found.extend(part.known.iter().map(|known| (known.0, geometry.sizes[usize::from(known.1)])));
+            for pending in &part.pending {
+                let first = geometry.shape.range(sides.queries.codes[pending.cell as usize]).start;
+                let sizes = pending.open().map(|i| geometry.sizes[usize::from(geometry.size_of[first + i])]);
+                found.extend(sizes.map(|size| (f64::INFINITY, size)));
+            }
         }
+        found
     }
 
     /// The groups of what is pending, made once.
@@ -226,8 +296,8 @@ impl<'a, P: Patch> Direction<'a, P> {
         let parts = threads.map(groups.len(), |i| {
             let (bounds, corners, pending) = &groups[i];
             let mut pending = std::mem::take(&mut *pending.lock().expect("no holder panics"));
-            let (geometry, sides) = (self.geometry, &self.sides);
-            exacta_core::dispatch!(cpu.level, simd => resolve(simd, geometry, sides, (*corners, bounds.upper), bricks, &mut pending, above));
+            let (geometry, sides, floor) = (self.geometry, &self.sides, self.window.floor);
+            exacta_core::dispatch!(cpu.level, simd => resolve(simd, geometry, sides, (*corners, bounds.upper), bricks, &mut pending, (above, floor)));
             if let Some(above) = above {
                 let max = pending.iter().map(Pending::widest).fold(0.0, f64::max);
                 above.fetch_max(max.to_bits(), Ordering::Relaxed);
@@ -239,13 +309,12 @@ impl<'a, P: Patch> Direction<'a, P> {
 
     /// The largest distance of what is known and of what is pending. Bits of doubles that are not negative are ordered as
     /// the doubles are, so threads share the largest seen so far; a query that is known to be no farther is left.
-    fn find_max(&mut self, cpu: &Cpu, memos: &Memos) {
+    pub(crate) fn find_max(&mut self, cpu: &Cpu, memos: &Memos) {
         let above = AtomicU64::new(0);
         let largest = || f64::from_bits(above.load(Ordering::Relaxed));
-        if let (Some(last), true) = (self.geometry.rounds.last().copied(), self.round < self.geometry.rounds.len()) {
-            let start = if self.round == 0 { 0 } else { self.geometry.rounds[self.round - 1].rows };
-            self.look(cpu, memos, start..last.rows, last.reach, Some(&above));
-            self.round = self.geometry.rounds.len();
+        if let Some(last) = self.geometry.rounds.last().filter(|last| last.reach > self.reached) {
+            self.look(cpu, memos, self.rows..last.rows, last.reach, f64::INFINITY, Some(&above));
+            (self.round, self.rows) = (self.geometry.rounds.len(), last.rows);
         }
         if !self.is_done() {
             let mut far = self.open(cpu);
@@ -263,7 +332,7 @@ impl<'a, P: Patch> Direction<'a, P> {
     }
 
     /// The record of a direction.
-    fn into_record(mut self) -> Directed {
+    pub(crate) fn into_record(mut self) -> Directed {
         let resolved = self.resolved();
         self.sort();
         let mut bins: Vec<Bin> = Vec::new();
@@ -277,86 +346,11 @@ impl<'a, P: Patch> Direction<'a, P> {
             }
         }
         let max = self.max.or_else(|| bins.last().filter(|_| resolved == f64::INFINITY).map(|bin| bin.distance));
-        Directed { elements: Elements::Patches, total: self.total, weight: self.weight, bins, resolved, max }
-    }
-}
-
-/// Resolves both directions as far as `need` asks.
-pub(crate) fn finish<P: Patch>(
-    cpu: &Cpu,
-    memos: &Memos,
-    need: &Need,
-    mut directions: [Direction<'_, P>; 2],
-) -> [Directed; 2] {
-    while let Some(side) = unmet(need, &mut directions) {
-        directions[side].advance(cpu, memos, need.all | need.lesser);
-    }
-    if need.max {
-        for direction in &mut directions {
-            if !direction.is_done() {
-                direction.find_max(cpu, memos);
-            }
-        }
-    }
-    directions.map(Direction::into_record)
-}
-
-/// The direction to resolve further for `need`, if any.
-fn unmet<P: Patch>(need: &Need, directions: &mut [Direction<'_, P>; 2]) -> Option<usize> {
-    let resolved = [0, 1].map(|side| directions[side].resolved());
-    let nearest = usize::from(resolved[1] < resolved[0]);
-    if directions[nearest].is_done() {
-        return None;
-    }
-    // Lesser percentiles than those named can hang on the weight of all.
-    let every = need.all || (need.lesser && (need.directed_percentile.is_some() || need.pooled_percentile.is_some()));
-    if let (Some(q), false) = (need.pooled_percentile, every) {
-        let [a, b] = &mut *directions;
-        if !decided(&mut [a, b], resolved[nearest], q) {
-            return Some(nearest);
-        }
-    }
-    (0..2).find(|&side| {
-        let direction = &mut directions[side];
-        !direction.is_done()
-            && (every
-                || need.within.is_some_and(|within| resolved[side] <= within)
-                || need.directed_percentile.is_some_and(|q| !decided(&mut [direction], resolved[side], q)))
-    })
-}
-
-/// Whether the elements closer than `resolved` decide a percentile, whatever the others are: it lies on one distance, by more than sums
-/// of weights differ with their order.
-fn decided<P: Patch>(directions: &mut [&mut Direction<'_, P>], resolved: f64, q: f64) -> bool {
-    const SLACK: f64 = 1e-9;
-    let wanted = q / 100.0 * directions.iter().map(|d| d.weight).sum::<f64>();
-    let (mut known, mut counts) = (0.0, [0u32; 256]);
-    for direction in directions.iter() {
-        direction.known.iter().filter(|known| known.0 < resolved).for_each(|known| counts[usize::from(known.1)] += 1);
-        let weights = direction.geometry.sizes.iter().zip(&mut counts);
-        known += weights.map(|(size, count)| size * f64::from(std::mem::take(count))).sum::<f64>();
-    }
-    if known <= wanted * (1.0 + SLACK) {
-        return false;
-    }
-    directions.iter_mut().for_each(|direction| direction.sort());
-    let mut next: Vec<_> = directions.iter().map(|direction| direction.known.iter().peekable()).collect();
-    let mut passed = 0.0;
-    loop {
-        let nearest = next.iter_mut().filter_map(|next| next.peek().map(|known| known.0)).fold(f64::INFINITY, f64::min);
-        if nearest >= resolved {
-            return false;
-        }
-        let before: f64 = passed;
-        for (next, direction) in next.iter_mut().zip(directions.iter()) {
-            while let Some(known) = next.next_if(|known| known.0 == nearest) {
-                passed += direction.geometry.sizes[usize::from(known.1)];
-            }
-        }
-        if passed >= wanted * (1.0 - SLACK) {
-            // The first distance is the answer however little is asked for.
-            return passed >= wanted * (1.0 + SLACK) && (before == 0.0 || before <= wanted * (1.0 - SLACK));
-        }
+        let counts = self.geometry.sizes.iter().copied().zip(self.nearer).filter(|counts| counts.1 > 0);
+        let counts: Vec<_> = counts.collect();
+        let within = if counts.is_empty() { 0.0 } else { self.window.floor.sqrt() };
+        let nearer = Nearer { within, counts };
+        Directed { elements: Elements::Patches, total: self.total, weight: self.weight, bins, nearer, resolved, max }
     }
 }
 
@@ -375,21 +369,47 @@ pub(crate) fn measure<P: Patch>(geometry: &Geometry<'_, P>, cells: &Sorted) -> (
     (counts.iter().sum(), weight)
 }
 
-/// What a round looks for.
+/// What a round looks for: squared distances.
 #[derive(Debug)]
 struct Task<'a> {
     rows: std::ops::Range<usize>,
+    /// Nothing closer lies outside the rows.
     reach: f64,
+    /// Only what is nearer is looked for.
+    cutoff: f64,
+    /// Of an element at most so far away no more is to be known.
+    floor: f64,
+    /// The largest distance seen so far, where no more is to be known of any that are nearer.
     above: Option<&'a AtomicU64>,
 }
 
-fn settle<P: Patch>(geometry: &Geometry<'_, P>, queries: &Sorted, mut pending: Pending, reach: f64, part: &mut Part) {
+impl Part {
+    fn new<P: Patch>(geometry: &Geometry<'_, P>) -> Self {
+        Self { known: Vec::new(), nearer: vec![0; geometry.sizes.len()], pending: Vec::new() }
+    }
+}
+
+/// Notes what is known of a cell if nothing nearer than `reach` can come; the rest stays pending.
+#[inline(always)]
+fn settle<P: Patch>(
+    geometry: &Geometry<'_, P>,
+    queries: &Sorted,
+    mut pending: Pending,
+    reach: f64,
+    floor: f64,
+    part: &mut Part,
+) {
     let range = geometry.shape.range(queries.codes[pending.cell as usize]);
     for i in pending.open() {
-        if pending.best[i] <= reach {
-            pending.open &= !(1 << i);
-            part.known.push((pending.best[i].sqrt(), geometry.size_of[range.start + i]));
+        let (best, size) = (pending.best[i], geometry.size_of[range.start + i]);
+        if best <= floor {
+            part.nearer[usize::from(size)] += 1;
+        } else if best <= reach && best < f64::INFINITY {
+            part.known.push((best.sqrt(), size));
+        } else {
+            continue;
         }
+        pending.open &= !(1 << i);
     }
     if pending.open != 0 {
         part.pending.push(pending);
@@ -405,35 +425,47 @@ fn look<S, P: Patch>(
     cells: impl ExactSizeIterator<Item = Pending>,
     task: &Task<'_>,
 ) -> Part {
-    let mut part = Part::default();
-    part.known.reserve(3 * cells.len());
-    let mut max = task.above.map_or(-1.0, |above| f64::from_bits(above.load(Ordering::Relaxed)));
-    let mut guess = None;
+    let mut part = Part::new(geometry);
+    let largest = || task.above.map_or(task.floor, |above| f64::from_bits(above.load(Ordering::Relaxed)));
+    let mut enough = largest();
+    let mut guesses = Guesses::new();
     for mut pending in cells {
         let (at, code) = (sides.queries.at[pending.cell as usize], sides.queries.codes[pending.cell as usize]);
         let known = &geometry.queries[usize::from(code)];
-        let (mut some, mut best, mut open) = (*known, [f64::INFINITY; MOST], 0);
+        let mut query = Query::new(at, code);
         for i in pending.open() {
-            some[open] = known[i];
-            best[open] = pending.best[i];
-            open += 1;
+            let best = pending.best[i];
+            query.push(i, known[i], if best < task.cutoff { best } else { task.cutoff });
         }
-        let query = Query { at, centres: &some[..open] };
-        let more = geometry.look(sides.field, memo, task.rows.clone(), query, &mut best, &mut guess, max);
-        for (i, best) in pending.open().zip(best) {
-            pending.best[i] = best;
-        }
+        let more = geometry.look(sides.field, memo, task.rows.clone(), &mut query, &mut guesses, enough);
         let reach = if more { task.reach } else { f64::INFINITY };
+        if query.near != 0 {
+            let first = geometry.shape.range(code).start;
+            for i in pending.open().filter(|i| query.near >> i & 1 == 1) {
+                part.nearer[usize::from(geometry.size_of[first + i])] += 1;
+            }
+            pending.open &= !query.near;
+        }
+        if pending.open == 0 {
+            continue;
+        }
+        for (i, best) in query.found() {
+            pending.best[i] = if best < task.cutoff { best } else { f64::INFINITY };
+        }
         let Some(above) = task.above else {
-            settle(geometry, sides.queries, pending, reach, &mut part);
+            settle(geometry, sides.queries, pending, reach, -1.0, &mut part);
             continue;
         };
         let widest = pending.widest();
-        if widest > reach {
+        if widest > reach || widest == f64::INFINITY {
             part.pending.push(pending);
-        } else if widest > max {
-            max = f64::from_bits(above.fetch_max(widest.to_bits(), Ordering::Relaxed)).max(widest);
+        } else if widest > enough {
+            enough = f64::from_bits(above.fetch_max(widest.to_bits(), Ordering::Relaxed)).max(widest);
         }
+    }
+    if task.above.is_some() {
+        // What was left for the maximum may be anywhere below it.
+        part.nearer.fill(0);
     }
     part
 }
@@ -451,9 +483,9 @@ fn resolve<S, P: Patch>(
     place: ([Vector3<f64>; 2], f64),
     bricks: &Bricks,
     pending: &mut [Pending],
-    above: Option<&AtomicU64>,
+    (above, floor): (Option<&AtomicU64>, f64),
 ) {
-    let enough = || above.map_or(-1.0, |above| f64::from_bits(above.load(Ordering::Relaxed)));
+    let enough = || above.map_or(floor, |above| f64::from_bits(above.load(Ordering::Relaxed)));
     far::resolve(geometry, sides.queries, place, (sides.cells, bricks), pending, enough);
 }
 

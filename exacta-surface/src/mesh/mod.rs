@@ -6,11 +6,14 @@
 //! the cell that asks, so they keep their digits at any anisotropy and have the same bits wherever two surfaces lie alike. Cells
 //! look around in rows of bits (`near`), and far in bricks (`far`); `directed` takes both as far as is needed.
 
+mod bracket;
+mod decide;
 mod directed;
 mod far;
 mod field;
 #[cfg(feature = "testing")]
 pub(crate) mod naive;
+mod look;
 mod near;
 mod patch;
 mod shape;
@@ -21,7 +24,8 @@ use exacta_core::stages::{Directed, Elements, Need, SurfaceDistances};
 use exacta_core::{Cpu, Spacing, Table};
 
 use crate::cells::CornerCells;
-use directed::{Direction, Memos, SERIAL, Sides, finish, measure};
+use decide::finish;
+use directed::{Direction, Memos, SERIAL, Sides, measure};
 use field::{Field, Sorted};
 use near::Geometry;
 use patch::{Flat, Patch, Segment, Triangle};

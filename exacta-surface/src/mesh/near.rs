@@ -1,13 +1,9 @@
-//! Looking around a cell: rows of the other surface in order of how near they can be.
-//!
-//! A query is a cell and one of the centres of its code, a candidate an offset and a code, so what lies between them depends on
-//! small whole numbers alone; distances to the adjacent cells are looked up once they are known ([`Memo`]).
-//! Nothing is ever left out for the distance between the middles of two cells: only for the distance of a centre to the box that
-//! holds all elements of a cell.
+//! What a spacing makes of a shape: patches to measure to, sizes, the least distances between centres and what cells hold, and the
+//! rows around a cell in order of how near they can be.
 
 use nalgebra::Vector3;
 
-use super::field::{BEFORE, Field};
+use super::field::BEFORE;
 use super::patch::{Metric, Patch, vector};
 use super::shape::{MOST, Shape};
 
@@ -17,14 +13,12 @@ const ROWS: usize = 400;
 const REACH: i32 = 24;
 /// Rows looked at in the first round and in the next.
 const ROUNDS: [usize; 3] = [60, 150, ROWS];
-/// Offsets up to this one are remembered.
-const REMEMBERED: i32 = 1;
 
 /// A row of cells at an offset, and the square of the least distance of any centre of a cell to any element in it.
 #[derive(Debug, Clone, Copy)]
-struct Row {
-    offset: [i32; 2],
-    bound: f64,
+pub(crate) struct Row {
+    pub(crate) offset: [i32; 2],
+    pub(crate) bound: f64,
 }
 
 /// A number of rows, and the square of the distance up to which nothing lies outside them.
@@ -47,24 +41,24 @@ pub(crate) struct Geometry<'a, P> {
     pub(crate) sizes: Vec<f64>,
     /// Which of `sizes` each element has.
     pub(crate) size_of: Vec<u8>,
-    rows: Vec<Row>,
+    pub(crate) rows: Vec<Row>,
     pub(crate) rounds: Vec<Round>,
     /// By axis, then offset, coordinate of a centre and extent of what a cell holds: the square of the gap along the axis.
     gaps: [Vec<[[f64; EXTENTS]; COORDINATES]>; 3],
     /// The centres of each code.
     pub(crate) queries: Vec<[Centre; MOST]>,
     /// By distance along the row and coordinate: the lesser gap of both sides.
-    beside: Vec<[f64; COORDINATES]>,
+    pub(crate) beside: Vec<[f64; COORDINATES]>,
     /// By distance along the row: the least gap of all.
-    narrow: Vec<f64>,
+    pub(crate) narrow: Vec<f64>,
     /// What each code holds along each axis, as an index of extents.
-    extents: Vec<[u8; 3]>,
+    pub(crate) extents: Vec<[u8; 3]>,
     /// The extent of the span of a cell, along each axis.
-    whole: [u8; 3],
+    pub(crate) whole: [u8; 3],
 }
 
 /// Coordinates of a centre along an axis, from the least.
-const COORDINATES: usize = 8;
+pub(crate) const COORDINATES: usize = 8;
 /// Extents along an axis, from one of three half voxels to another: nine, and room to mask an index by.
 const EXTENTS: usize = 16;
 
@@ -175,7 +169,7 @@ impl<'a, P: Patch> Geometry<'a, P> {
     }
 
     #[inline(always)]
-    fn gap(&self, axis: usize, offset: i32, coordinate: usize, extent: u8) -> f64 {
+    pub(crate) fn gap(&self, axis: usize, offset: i32, coordinate: usize, extent: u8) -> f64 {
         self.gaps[axis][(offset + BEFORE + 2) as usize][coordinate % COORDINATES][usize::from(extent) % EXTENTS]
     }
 
@@ -188,172 +182,13 @@ impl<'a, P: Patch> Geometry<'a, P> {
         }
         best
     }
-
-    /// A new memo.
-    pub(crate) fn memo(&self) -> Memo {
-        let pitch = self.centres.len().next_power_of_two();
-        let side = 2 * REMEMBERED as usize + 1;
-        let offsets = if self.shape.span[0] == [0, 0] { side * side } else { side * side * side };
-        Memo { pitch, codes: self.shape.codes(), squared: vec![0.0; offsets * self.shape.codes() * pitch] }
-    }
-
-    /// Looks through rows `rows` of the list for what is nearer to the centres of a cell than `best`; `false` once no
-    /// centre can gain from the rows left. With `enough`, it also ends when all are at most so far. `guess` is a cell that may be
-    /// near, and then one that is.
-    #[inline(always)]
-    #[expect(clippy::too_many_arguments, reason = "the innermost search")]
-    pub(crate) fn look(
-        &self,
-        field: &Field<'_>,
-        memo: &mut Memo,
-        rows: std::ops::Range<usize>,
-        query: Query<'_>,
-        best: &mut [f64; MOST],
-        guess: &mut Option<([i32; 3], u8)>,
-        enough: f64,
-    ) -> bool {
-        let [z, y, x] = query.at;
-        let n = query.centres.len();
-        let widest = |best: &[f64; MOST]| best[..n].iter().fold(0.0, |most, &b| if b > most { b } else { most });
-        let mut guessed = [i32::MAX; 3];
-        if let Some((at, code)) = *guess {
-            guessed = [at[0] - z, at[1] - y, at[2] - x];
-            self.compare(memo, query, guessed, code, best);
-        }
-        let mut most = widest(best);
-        if most <= enough {
-            return false;
-        }
-        let Some(view) = field.view(query.at) else { return true };
-        let mut width = BEFORE as usize;
-        for (row, &step) in self.rows[rows.clone()].iter().zip(&field.steps[rows]) {
-            if row.bound >= most {
-                return false;
-            }
-            // Bounds ascend, so what is too far along a row stays so.
-            while width > 0 && row.bound + self.narrow[width] >= most {
-                width -= 1;
-            }
-            let [dz, dy] = row.offset;
-            let Some(place) = field.step(&view, row.offset, step) else { continue };
-            let window = field.window(place, &view) & (!0 >> (63 - 2 * width)) << (BEFORE as usize - width);
-            if window == 0 {
-                continue;
-            }
-            let (mut across, mut open) = ([0.0; MOST], false);
-            for (i, centre) in query.centres.iter().enumerate() {
-                let [z, y, _] = centre.at.map(usize::from);
-                across[i] = self.gap(0, dz, z, self.whole[0]) + self.gap(1, dy, y, self.whole[1]);
-                open |= across[i] < best[i];
-            }
-            if !open {
-                continue;
-            }
-            let (mut right, mut left) = (window >> BEFORE, window << (64 - BEFORE));
-            while right | left != 0 {
-                let (r, l) = (right.trailing_zeros() as i32, left.leading_zeros() as i32 + 1);
-                let dx = if r <= l {
-                    right &= right.wrapping_sub(1);
-                    r
-                } else {
-                    left &= !(1 << (64 - l));
-                    -l
-                };
-                // The cells to come are as far to either side at least.
-                let beside = &self.beside[dx.unsigned_abs() as usize];
-                let gain = |i: usize| across[i] + beside[usize::from(query.centres[i].at[2]) % COORDINATES] < best[i];
-                if !(0..n).any(gain) {
-                    break;
-                }
-                let offset = [dz, dy, dx];
-                if offset == guessed {
-                    continue;
-                }
-                let code = field.code(place, &view, dx);
-                if self.compare(memo, query, offset, code, best) {
-                    *guess = Some(([z + dz, y + dy, x + dx], code));
-                    most = widest(best);
-                    if most <= enough {
-                        return false;
-                    }
-                }
-            }
-        }
-        true
-    }
-
-    /// Compares all centres with the elements of a cell; whether any is nearer than the best known.
-    #[inline(always)]
-    fn compare(&self, memo: &mut Memo, query: Query<'_>, offset: [i32; 3], code: u8, best: &mut [f64; MOST]) -> bool {
-        let [dz, dy, dx] = offset;
-        let away = dz.abs().max(dy.abs()).max(dx.abs());
-        if away > BEFORE {
-            return false;
-        }
-        let extent = self.extents[usize::from(code)];
-        let mut changed = false;
-        for (centre, best) in query.centres.iter().zip(best) {
-            let at = centre.at.map(usize::from);
-            let bound = (self.gap(0, dz, at[0], extent[0]) + self.gap(1, dy, at[1], extent[1]))
-                + self.gap(2, dx, at[2], extent[2]);
-            if bound >= *best {
-                continue;
-            }
-            let centre = usize::from(centre.index);
-            let point = || self.centres[centre] - vector(offset) * f64::from(self.shape.per_voxel());
-            let squared = if away <= REMEMBERED {
-                let index = memo.index(offset, code) + centre;
-                let known = &mut memo.squared[index];
-                if known.to_bits() == 0 {
-                    let squared = self.nearest(code, &point(), f64::INFINITY);
-                    // Zero is marked by its sign, so that it is not taken for unknown.
-                    *known = if squared == 0.0 { -0.0 } else { squared };
-                }
-                known.abs()
-            } else {
-                self.nearest(code, &point(), *best)
-            };
-            if squared < *best {
-                *best = squared;
-                changed = true;
-            }
-        }
-        changed
-    }
-}
-
-/// A cell that looks for the other surface: its corner, and the centres that still look.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Query<'a> {
-    pub(crate) at: [i32; 3],
-    pub(crate) centres: &'a [Centre],
 }
 
 /// A centre that looks: which of the shape's, and its coordinates from the start of the span of the cell.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Centre {
-    index: u8,
-    at: [u8; 3],
-}
-
-/// Squared distances of centres to the elements of adjacent cells, as they were found; 0 where they were not.
-#[derive(Debug)]
-pub(crate) struct Memo {
-    pitch: usize,
-    codes: usize,
-    squared: Vec<f64>,
-}
-
-impl Memo {
-    /// Where the centres' distances to a code at an offset lie.
-    #[inline(always)]
-    fn index(&self, [dz, dy, dx]: [i32; 3], code: u8) -> usize {
-        let side = 2 * REMEMBERED + 1;
-        // Without slices there is none before the first.
-        let slice = if self.codes == 16 { 0 } else { dz + REMEMBERED };
-        let offset = (slice * side + dy + REMEMBERED) * side + dx + REMEMBERED;
-        (offset as usize * self.codes + usize::from(code)) * self.pitch
-    }
+    pub(crate) index: u8,
+    pub(crate) at: [u8; 3],
 }
 
 /// Squares of gaps along an axis, by offset, coordinate and extent.
