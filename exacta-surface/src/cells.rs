@@ -10,6 +10,7 @@ use exacta_core::scan::{PackedSlice, SliceVisitor, Window, scan_planes};
 use exacta_core::stages::Counts;
 use exacta_core::{Batch, Cpu, Error, Grid, InputFormat, LabelSpec, Level, Result, Table};
 
+use crate::pairs::moved;
 use crate::words::{Words, ones};
 
 /// Finds the corner cells of every selected class, and counts, in one read of the labels.
@@ -43,7 +44,7 @@ pub struct CornerCells {
 }
 
 impl CornerCells {
-    fn new(grid: Grid, spec: &LabelSpec, cases: usize, maps: Vec<Vec<[Slab; 2]>>) -> Self {
+    pub(crate) fn new(grid: Grid, spec: &LabelSpec, cases: usize, maps: Vec<Vec<[Slab; 2]>>) -> Self {
         let one_hot = spec.format == InputFormat::OneHot;
         let labels = if one_hot { 2 } else { spec.num_classes };
         let maps = maps
@@ -118,9 +119,17 @@ struct Found {
 
 /// What one slab of one side found, word after word.
 #[derive(Debug, Default)]
-struct Slab {
+pub(crate) struct Slab {
     found: Vec<Found>,
     codes: Vec<u8>,
+}
+
+impl Slab {
+    /// The same in a grid of corners that holds this one's at its first.
+    pub(crate) fn moved(mut self, from: &Grid, to: &Grid) -> Self {
+        self.found.iter_mut().for_each(|found| found.word = moved(found.word, from, to));
+        self
+    }
 }
 
 /// One side of a map: words and codes sorted by label.
@@ -177,7 +186,7 @@ impl Side {
 
 /// Finds the corner cells of a slab, side by side, in raster order.
 #[derive(Debug)]
-struct Corners {
+pub(crate) struct Corners {
     grid: Grid,
     skip_zero: bool,
     /// Corners of the first rows whose block has voxels of several labels, or lies in part beyond the image.
@@ -191,7 +200,12 @@ struct Corners {
 }
 
 impl Corners {
-    fn new(grid: Grid, skip_zero: bool) -> Self {
+    /// What was found, of both sides.
+    pub(crate) fn into_found(self) -> [Slab; 2] {
+        self.found
+    }
+
+    pub(crate) fn new(grid: Grid, skip_zero: bool) -> Self {
         let words = (grid.size()[1] + 1) * grid.words();
         let places = std::array::from_fn(|i| {
             let [a, b, c] = grid.by_axis([i >> 2 & 1, i >> 1 & 1, i & 1]);
