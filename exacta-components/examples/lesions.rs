@@ -15,8 +15,8 @@ fn main() -> Result<()> {
 
     let target = stage.mask(target.view().into(), None)?;
     let pred = stage.mask(pred.view().into(), Some(&target))?;
-    let lesions = stage.components(&target, eight)?;
-    let found = stage.components(&pred, eight)?;
+    let lesions = stage.components(target.clone(), eight)?;
+    let found = stage.components(pred, eight)?;
     for (number, lesion) in (1..).zip(&stage.table(&lesions, None)?.components) {
         let [_, row, column] = lesion.centroid();
         println!("lesion {number}: {} voxels around ({row:.2}, {column:.2})", lesion.voxels);
@@ -26,7 +26,7 @@ fn main() -> Result<()> {
     }
 
     // Lesions whose dilations touch are one; they keep their own voxels.
-    let dilated = stage.components(&stage.dilate(&target, eight, 1)?, eight)?;
+    let dilated = stage.components(stage.dilate(&target, eight, 1)?, eight)?;
     let merged = stage.table(&dilated, Some(&target))?.components;
     println!("dilated by one step: {} lesions, the first of {} voxels", merged.len(), merged[0].voxels);
     Ok(())

@@ -40,7 +40,7 @@ impl Layout {
 
     /// Bundles along the rows.
     pub(crate) fn across(&self) -> usize {
-        self.rows.div_ceil(self.wide)
+        (self.rows + self.wide - 1) >> (self.wide - 1)
     }
 
     /// Rows of a bundle.
@@ -48,16 +48,22 @@ impl Layout {
         self.tall * self.wide
     }
 
-    /// The bundle of a row, both counted through the whole image.
-    pub(crate) fn bundle_of(&self, row: usize) -> usize {
-        let (slice, row) = (row / self.rows, row % self.rows);
-        slice / self.tall * self.across() + row / self.wide
+    /// The bundle of a row of a slice, counted through the whole image. Shifts, as this is asked for each row.
+    #[inline(always)]
+    pub(crate) fn bundle_of(&self, slice: usize, row: usize) -> usize {
+        (slice >> (self.tall - 1)) * self.across() + (row >> (self.wide - 1))
+    }
+
+    /// Slice and row of row `k` of a bundle.
+    #[inline(always)]
+    pub(crate) fn place_of(&self, high: usize, across: usize, k: usize) -> [usize; 2] {
+        [high * self.tall + (k >> (self.wide - 1)), across * self.wide + (k & (self.wide - 1))]
     }
 
     /// The rows of a bundle, counted through the whole image: slice by slice; one outside the image is None.
     pub(crate) fn rows_of<const N: usize>(&self, high: usize, across: usize) -> [Option<usize>; N] {
         std::array::from_fn(|k| {
-            let (slice, row) = (high * self.tall + k / self.wide, across * self.wide + k % self.wide);
+            let [slice, row] = self.place_of(high, across, k);
             (slice < self.slices && row < self.rows).then_some(slice * self.rows + row)
         })
     }
@@ -83,6 +89,24 @@ pub(crate) fn rows<'a, const N: usize>(
     layout
         .rows_of::<N>(high, across)
         .map(|row| row.map_or(zeros, |row| &bits.words()[row * layout.words..][..layout.words]))
+}
+
+/// Writes the OR of the rows of each bundle of a layer.
+#[inline(always)]
+pub(crate) fn join_layer(bits: &Bits, layout: &Layout, high: usize, out: &mut [u64]) {
+    let (words, of_slice) = (layout.words, layout.rows * layout.words);
+    let slices = high * layout.tall..((high + 1) * layout.tall).min(layout.slices);
+    for (k, slice) in slices.enumerate() {
+        let of_bundles = bits.words()[slice * of_slice..][..of_slice].chunks(layout.wide * words);
+        for (out, rows) in out.chunks_exact_mut(words).zip(of_bundles) {
+            let (first, second) = rows.split_at(words);
+            match k {
+                0 => out.copy_from_slice(first),
+                _ => out.iter_mut().zip(first).for_each(|(out, word)| *out |= word),
+            }
+            out.iter_mut().zip(second).for_each(|(out, word)| *out |= word);
+        }
+    }
 }
 
 /// The first bit of each run, given the last bit of the word before.

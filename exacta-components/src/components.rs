@@ -1,5 +1,7 @@
 //! Numbered components, and what can be asked of them.
 
+use std::ops::Range;
+
 use exacta_core::ndarray::{ArrayD, IxDyn};
 use exacta_core::parallel::Threads;
 use exacta_core::{Bits, Cpu, Error, Result};
@@ -10,6 +12,16 @@ use crate::bundles::{Layout, starts};
 pub(crate) const SERIAL: usize = 1 << 17;
 /// Below this many voxels, one thread writes them.
 const SERIAL_WRITE: usize = 1 << 16;
+
+/// A row of an image.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Row {
+    /// Counted through the whole image.
+    pub(crate) at: usize,
+    /// Slice and row, as walked.
+    pub(crate) place: [usize; 2],
+    bundle: usize,
+}
 
 /// The components of a mask, numbered from 1 in C order of each one's first voxel: the numbers of `scipy.ndimage.label`.
 ///
@@ -49,18 +61,47 @@ impl Components {
         &self.bits
     }
 
+    /// Those of some rows, counted through the whole image, that lie in a bundle with voxels.
+    #[inline(always)]
+    pub(crate) fn occupied(&self, rows: Range<usize>) -> impl Iterator<Item = Row> + '_ {
+        let (layout, flat) = (self.layout, self.bits.grid().size()[0] == 1);
+        let height = layout.rows.max(1);
+        let [mut slice, mut row] = [rows.start / height, rows.start % height];
+        rows.filter_map(move |at| {
+            let bundle = layout.bundle_of(slice, row);
+            let place = if flat { [0, at] } else { [slice, row] };
+            row += 1;
+            if row == height {
+                [slice, row] = [slice + 1, 0];
+            }
+            (self.first_node(bundle) < self.ends[bundle]).then_some(Row { at, place, bundle })
+        })
+    }
+
+    /// A row of other components of the same grid, where its bundle has voxels here too.
+    #[inline(always)]
+    pub(crate) fn row_of(&self, other: &Self, row: &Row) -> Option<Row> {
+        let bundle = if self.layout == other.layout {
+            row.bundle
+        } else {
+            self.layout.bundle_of(row.at / self.layout.rows, row.at % self.layout.rows)
+        };
+        (self.first_node(bundle) < self.ends[bundle]).then_some(Row { bundle, ..*row })
+    }
+
+    #[inline(always)]
+    fn first_node(&self, bundle: usize) -> u32 {
+        if bundle == 0 { 0 } else { self.ends[bundle - 1] }
+    }
+
     /// Calls `f` with the number, the first column and the column after the last of each run of `words`, voxels of the mask in row
     /// `row`; a run that spans words comes in pieces.
     #[inline(always)]
-    pub(crate) fn runs_of_row(&self, row: usize, words: &[u64], mut f: impl FnMut(u32, usize, usize)) {
-        let bundle = self.layout.bundle_of(row);
-        let first = if bundle == 0 { 0 } else { self.ends[bundle - 1] };
-        if self.ends[bundle] == first {
-            return;
-        }
-        let numbers = &self.numbers[first as usize..self.ends[bundle] as usize];
+    pub(crate) fn runs_of_row(&self, row: &Row, words: &[u64], mut f: impl FnMut(u32, usize, usize)) {
+        let bundle = row.bundle;
+        let numbers = &self.numbers[self.first_node(bundle) as usize..self.ends[bundle] as usize];
         let joined = if self.joined.is_empty() {
-            self.bits.row_at(row)
+            self.bits.row_at(row.at)
         } else {
             &self.joined[bundle * self.layout.words..][..self.layout.words]
         };
@@ -123,7 +164,7 @@ impl Components {
     }
 
     #[inline(always)]
-    fn write_rows<S>(&self, _: S, rows: std::ops::Range<usize>, out: &mut [i32], zeroed: bool) {
+    fn write_rows<S>(&self, _: S, rows: Range<usize>, out: &mut [i32], zeroed: bool) {
         /// Bytes that are cleared at once, before the numbers are written over them in cache.
         const TILE: usize = 1 << 15;
         let columns = self.bits.grid().size()[2];
@@ -132,8 +173,9 @@ impl Components {
             if !zeroed {
                 out.fill(0);
             }
-            for (row, out) in (first..).zip(out.chunks_exact_mut(columns)) {
-                self.runs_of_row(row, self.bits.row_at(row), |number, start, end| {
+            for row in self.occupied(first..first + out.len() / columns) {
+                let out = &mut out[(row.at - first) * columns..][..columns];
+                self.runs_of_row(&row, self.bits.row_at(row.at), |number, start, end| {
                     out[start..end].fill(number.cast_signed());
                 });
             }
@@ -173,11 +215,10 @@ impl Components {
     }
 
     #[inline(always)]
-    fn sizes_of_rows<S>(&self, _: S, rows: std::ops::Range<usize>) -> Vec<u64> {
+    fn sizes_of_rows<S>(&self, _: S, rows: Range<usize>) -> Vec<u64> {
         let mut sizes = vec![0; self.count as usize];
-        for row in rows {
-            let words = &self.bits.words()[row * self.layout.words..][..self.layout.words];
-            self.runs_of_row(row, words, |number, start, end| {
+        for row in self.occupied(rows) {
+            self.runs_of_row(&row, self.bits.row_at(row.at), |number, start, end| {
                 sizes[number as usize - 1] += (end - start) as u64;
             });
         }
@@ -219,11 +260,12 @@ impl Components {
     }
 
     #[inline(always)]
-    fn select_rows<S>(&self, _: S, rows: std::ops::Range<usize>, out: &mut [u64], keep: &impl Fn(u32) -> bool) {
+    fn select_rows<S>(&self, _: S, rows: Range<usize>, out: &mut [u64], keep: &impl Fn(u32) -> bool) {
         let per_row = self.layout.words;
-        for (row, out) in rows.zip(out.chunks_exact_mut(per_row)) {
-            let words = &self.bits.words()[row * per_row..][..per_row];
-            self.runs_of_row(row, words, |number, start, end| {
+        let first = rows.start;
+        for row in self.occupied(rows) {
+            let out = &mut out[(row.at - first) * per_row..][..per_row];
+            self.runs_of_row(&row, self.bits.row_at(row.at), |number, start, end| {
                 if keep(number) {
                     let length = end - start;
                     out[start / 64] |= !0 >> (64 - length) << (start % 64);

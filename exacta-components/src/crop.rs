@@ -1,6 +1,5 @@
 //! Some components, in a box.
 
-use exacta_core::ndarray::{Array3, ArrayD, Axis, IxDyn};
 use exacta_core::{Bits, Result};
 
 use crate::components::Components;
@@ -8,7 +7,7 @@ use crate::statistics::{masked, same_grid};
 
 impl Components {
     /// The voxels of the components `numbers` (ascending) in the box from `low` to `high` (inclusive, along the axes of the image taken
-    /// as 3-D), 1 or 0 each; `within`, those of that mask alone. The array has the axes of the image.
+    /// as 3-D), as a mask of the box's size; `within`, those of that mask alone.
     ///
     /// Cost: the rows of the box, each up to its last word.
     ///
@@ -23,36 +22,45 @@ impl Components {
         within: Option<&Bits>,
         low: [usize; 3],
         high: [usize; 3],
-    ) -> Result<ArrayD<u8>> {
+    ) -> Result<Bits> {
         within.map_or(Ok(()), |within| same_grid(self.mask(), within))?;
         let grid = *self.mask().grid();
         let (low, high) = (grid.walked(low), grid.walked(high));
         let size: [usize; 3] = std::array::from_fn(|k| (high[k] + 1).saturating_sub(low[k]));
         let [height, per_row] = [grid.size()[1], grid.words()];
-        let mut out = Array3::<u8>::zeros(size);
+        let mut out = Bits::empty(grid.resized(size));
+        let per_row_out = out.grid().words();
+        let mut rows = out.words_mut().chunks_exact_mut(per_row_out.max(1) * size[1].max(1));
         let mut buffer = vec![0; per_row];
         let wanted = |number: u32| match numbers {
             [one] => number == *one,
             _ => numbers.binary_search(&number).is_ok(),
         };
-        let columns = size[2];
-        let rows = out.as_slice_mut().expect("in standard order").chunks_exact_mut(columns.max(1));
-        for (i, out) in rows.enumerate() {
-            let at = (low[0] + i / size[1]) * height + low[1] + i % size[1];
-            // Words after the box need not be looked at.
-            let words = &masked(self.mask(), at, within, &mut buffer)[..=high[2] / 64];
-            self.runs_of_row(at, words, |number, start, end| {
-                let (start, end) = (start.max(low[2]), end.min(high[2] + 1));
-                if start < end && wanted(number) {
-                    out[start - low[2]..end - low[2]].fill(1);
-                }
-            });
-        }
-        let by_axis = grid.by_axis([0, 1, 2]);
-        let mut out = out.into_dyn().permuted_axes(IxDyn(&by_axis));
-        while out.ndim() > grid.axes() {
-            out = out.index_axis_move(Axis(0), 0);
+        for slice in low[0]..=high[0] {
+            let Some(of_slice) = rows.next() else { break };
+            let first = slice * height + low[1];
+            for row in self.occupied(first..first + size[1]) {
+                let out = &mut of_slice[(row.at - first) * per_row_out..][..per_row_out];
+                // Words after the box need not be looked at.
+                let words = &masked(self.mask(), row.at, within, &mut buffer)[..=high[2] / 64];
+                self.runs_of_row(&row, words, |number, start, end| {
+                    let (start, end) = (start.max(low[2]), end.min(high[2] + 1));
+                    if start < end && wanted(number) {
+                        set(out, start - low[2], end - start);
+                    }
+                });
+            }
         }
         Ok(out)
+    }
+}
+
+/// Sets up to 64 bits from `start` on.
+#[inline(always)]
+fn set(out: &mut [u64], start: usize, length: usize) {
+    let (bits, word, shift) = (!0u64 >> (64 - length), start / 64, start % 64);
+    out[word] |= bits << shift;
+    if shift + length > 64 {
+        out[word + 1] |= bits >> (64 - shift);
     }
 }

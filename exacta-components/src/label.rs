@@ -11,7 +11,7 @@ use std::ops::Range;
 use exacta_core::parallel::Threads;
 use exacta_core::{Bits, Connectivity, Cpu, Error, Result};
 
-use crate::bundles::{Bundle, Layout, connect, lowest_run, rows, starts};
+use crate::bundles::{Bundle, Layout, connect, join_layer, lowest_run, rows, starts};
 use crate::components::{Components, SERIAL};
 use crate::forest::Forest;
 
@@ -106,27 +106,31 @@ fn label_slab<S, const N: usize>(
     }
     let mut nodes = 0u32;
     for (z, high) in range.clone().enumerate() {
+        if N > 1 {
+            join_layer(bits, layout, high, &mut slab.joined[z * across * words..][..across * words]);
+        }
         for y in 0..across {
             let at = z * across + y;
-            let here = rows::<N>(bits, layout, &zeros, high, y);
-            if N > 1 {
-                for (i, out) in slab.joined[at * words..][..words].iter_mut().enumerate() {
-                    *out = here.iter().fold(0, |joined, row| joined | row[i]);
-                }
+            let joined = if N > 1 {
+                &slab.joined[at * words..][..words]
+            } else {
+                &bits.words()[(high * across + y) * words..][..words]
+            };
+            // Most bundles of most masks hold nothing.
+            if joined.iter().all(|&word| word == 0) {
+                slab.ends.push(nodes);
+                continue;
             }
-            let joined = if N > 1 { &slab.joined[at * words..][..words] } else { here[0] };
+            let here = rows::<N>(bits, layout, &zeros, high, y);
             let first = nodes;
             nodes = first.checked_add(count_runs(joined))?;
             slab.ends.push(nodes);
-            if nodes == first {
-                continue;
-            }
             forest.grow(nodes);
             if let Some(strides) = strides {
-                let at = layout.rows_of::<N>(high, y).map(|row| {
-                    row.map_or(0, |row| {
-                        (row / layout.rows) as u64 * strides[0] + (row % layout.rows) as u64 * strides[1]
-                    })
+                // A row outside the image holds no voxel.
+                let at = std::array::from_fn(|k| {
+                    let [slice, row] = layout.place_of(high, y, k);
+                    slice as u64 * strides[0] + row as u64 * strides[1]
                 });
                 first_voxels(here, joined, at, strides[2], &mut firsts);
             }

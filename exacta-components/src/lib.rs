@@ -41,7 +41,7 @@ mod skeletons;
 mod statistics;
 mod thinning;
 
-use exacta_core::ndarray::{ArrayD, ArrayViewD};
+use exacta_core::ndarray::ArrayViewD;
 use exacta_core::parallel::Threads;
 use exacta_core::stages::{ComponentStage, ComponentTable, Contingency};
 use exacta_core::{Backend, Batch, Bits, Connectivity, Cpu, Error, Labels, Masks, Reduction, Result, Side};
@@ -71,7 +71,7 @@ impl ComponentStage for CpuComponents {
     type Masks = Masks;
 
     fn masks(&self, batch: &Batch<'_>) -> Result<Masks> {
-        Ok(self.cpu.masks(batch)?.1)
+        Masks::new(&self.cpu, batch)
     }
 
     fn mask_of(
@@ -83,7 +83,7 @@ impl ComponentStage for CpuComponents {
         margin: usize,
     ) -> Result<Option<(Bits, [usize; 3])>> {
         Ok(masks.joint_region(case, class).map(|region| {
-            let region = region.widened(margin, masks.grid());
+            let region = region.widened(margin, masks.grid()).from_whole_word();
             (masks.bits(case, class, side, &region), masks.grid().by_axis(region.low()))
         }))
     }
@@ -108,8 +108,8 @@ impl ComponentStage for CpuComponents {
         Ok(mask.dilate(&self.cpu, connectivity, steps))
     }
 
-    fn components(&self, mask: &Bits, connectivity: Connectivity) -> Result<Components> {
-        label(&self.cpu, mask.clone(), connectivity)
+    fn components(&self, mask: Bits, connectivity: Connectivity) -> Result<Components> {
+        label(&self.cpu, mask, connectivity)
     }
 
     fn shape(&self, components: &Components) -> Vec<usize> {
@@ -131,7 +131,7 @@ impl ComponentStage for CpuComponents {
         within: Option<&Bits>,
         low: [usize; 3],
         high: [usize; 3],
-    ) -> Result<ArrayD<u8>> {
+    ) -> Result<Bits> {
         components.crop(numbers, within, low, high)
     }
 

@@ -37,10 +37,10 @@ impl Components {
             while values.ndim() < 3 {
                 values = values.insert_axis(Axis(0));
             }
-            for at in 0..self.rows() {
-                let (slice, row) = (at / grid.size()[1], at % grid.size()[1]);
+            for at in self.occupied(0..self.rows()) {
+                let [slice, row] = at.place;
                 let line = values.view().index_axis_move(Axis(0), slice).index_axis_move(Axis(0), row);
-                self.runs_of_row(at, self.mask().row_at(at), |number, start, end| {
+                self.runs_of_row(&at, self.mask().row_at(at.at), |number, start, end| {
                     let known = &mut found[number as usize - 1];
                     (start..end).for_each(|column| add(known, line[column].into()));
                 });

@@ -53,13 +53,11 @@ impl Components {
     #[inline(always)]
     fn table_of_rows<S>(&self, _: S, rows: std::ops::Range<usize>, within: Option<&Bits>) -> Vec<Component> {
         let mut table = vec![Component::EMPTY; self.count() as usize];
-        let grid = self.mask().grid();
-        let (height, per_row) = (grid.size()[1], grid.words());
-        let mut buffer = vec![0; per_row];
-        for at in rows {
-            let (slice, row) = (at / height, at % height);
-            let words = masked(self.mask(), at, within, &mut buffer);
-            self.runs_of_row(at, words, |number, start, end| {
+        let mut buffer = vec![0; self.mask().grid().words()];
+        for at in self.occupied(rows) {
+            let [slice, row] = at.place;
+            let words = masked(self.mask(), at.at, within, &mut buffer);
+            self.runs_of_row(&at, words, |number, start, end| {
                 let (voxels, last) = ((end - start) as u64, end - 1);
                 let run = Component {
                     voxels,
@@ -103,7 +101,9 @@ impl Components {
         let mut both = vec![0; self.mask().grid().words()];
         let (mut first, mut second) = (Vec::new(), Vec::new());
         let (mut pair, mut voxels) = ((0, 0), 0);
-        for at in rows {
+        for row in self.occupied(rows) {
+            let Some(other) = target.row_of(self, &row) else { continue };
+            let at = row.at;
             let (pred_row, target_row) = (self.mask().row_at(at), target.mask().row_at(at));
             let mut any = 0;
             for ((both, &pred), &target) in both.iter_mut().zip(pred_row).zip(target_row) {
@@ -120,10 +120,10 @@ impl Components {
             // A run of voxels in both masks is part of a run of each, so the two lists go side by side.
             first.clear();
             second.clear();
-            self.runs_of_row(at, &both, |number, start, end| {
+            self.runs_of_row(&row, &both, |number, start, end| {
                 first.push((number, (end - start) as u64));
             });
-            target.runs_of_row(at, &both, |number, _, _| second.push(number));
+            target.runs_of_row(&other, &both, |number, _, _| second.push(number));
             for (&(pred, length), &target) in first.iter().zip(&second) {
                 if (pred, target) != pair {
                     if voxels > 0 {

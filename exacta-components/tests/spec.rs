@@ -152,7 +152,7 @@ fn wrong_input_is_an_error() {
     let three = Connectivity::new(3, 3).expect("in range");
     assert_eq!(label(&cpu, bits.clone(), three).err(), Some(Error::InvalidConnectivity { value: 3, axes: 2 }));
     let one = Connectivity::new(1, 2).expect("in range");
-    let found = stage.components(&bits, one).expect("few runs");
+    let found = stage.components(bits.clone(), one).expect("few runs");
     let other = stage.mask(plane.t().into(), None).expect("two axes");
     assert!(matches!(stage.table(&found, Some(&other)), Err(Error::ShapeMismatch { .. })));
     let fortran = ArrayD::<u8>::ones(IxDyn(&[4, 3])).reversed_axes();

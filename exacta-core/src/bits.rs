@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fearless_simd::{Simd, SimdBase, SimdMask, u8x64};
+use ndarray::{ArrayD, Axis, IxDyn};
 
 use crate::image::Image;
 use crate::labels::sealed::Value;
@@ -214,6 +215,18 @@ impl Bits {
         Ok(())
     }
 
+    /// 1 for each voxel of the mask and 0 for the others, as an array of the image's shape.
+    pub fn bytes(&self) -> ArrayD<u8> {
+        let mut bytes = vec![0; self.grid.voxels()];
+        self.write_bytes(&Cpu::serial(), &mut bytes, true).expect("a byte for each voxel");
+        let walked = ArrayD::from_shape_vec(IxDyn(&self.grid.size()), bytes).expect("a byte for each voxel");
+        let mut bytes = walked.permuted_axes(IxDyn(&self.grid.by_axis([0, 1, 2])));
+        while bytes.ndim() > self.grid.axes() {
+            bytes = bytes.index_axis_move(Axis(0), 0);
+        }
+        bytes
+    }
+
     /// The mask grown by `steps` times the neighbourhood of `connectivity`; nothing enters from outside the image.
     ///
     /// Equal to `scipy.ndimage.binary_dilation(mask, generate_binary_structure(ndim, connectivity), iterations=steps)` for
@@ -365,7 +378,7 @@ fn unpack(word: u64, out: &mut [u8]) {
 
 #[cfg(test)]
 mod tests {
-    use ndarray::{Array3, ArrayD, IxDyn};
+    use ndarray::Array3;
 
     use super::*;
 

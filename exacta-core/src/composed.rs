@@ -1,9 +1,7 @@
 //! Stages of several crates as one.
 
-use ndarray::ArrayD;
-
 use crate::stages::{CountStage, Counts, Need, SkeletonCounts, SkeletonStage, SurfaceDistances, SurfaceStage};
-use crate::{Backend, Batch, Spacing, SurfaceKind, Table, Thinning};
+use crate::{Backend, Batch, Bits, Spacing, SurfaceKind, Table, Thinning};
 
 /// Counts and surfaces of one crate, skeletons of another: what serves every metric.
 ///
@@ -45,7 +43,7 @@ impl<A: SurfaceStage, B> SurfaceStage for Stages<A, B> {
     fn distances_of_pairs(
         &self,
         count: usize,
-        masks: &(dyn Fn(usize) -> Result<[ArrayD<u8>; 2], A::Error> + Sync),
+        masks: &(dyn Fn(usize) -> Result<[Bits; 2], A::Error> + Sync),
         kind: SurfaceKind,
         spacing: &Spacing,
         need: &Need,

@@ -31,7 +31,7 @@ impl Grid {
     }
 
     /// The grid of a box of these lengths along the walked axes, walked in the same order.
-    pub(crate) const fn resized(&self, size: [usize; 3]) -> Self {
+    pub const fn resized(&self, size: [usize; 3]) -> Self {
         Self { size, ..*self }
     }
 

@@ -111,17 +111,28 @@ fn strands<S: fearless_simd::Simd, T: Code, C: Code, O: Copy>(
     let block = const { 512 / size_of::<T>() };
     let strand = if size_of::<T>() < 4 { 0 } else { values.len() / STRANDS / block * block };
     let mut union = 0;
-    let mut read = |range: std::ops::Range<usize>| {
-        let keep = keep.map(|keep| Keep { voxels: &keep.voxels[range.clone()], ..keep });
-        union |= codes(simd, &values[range.clone()], wrap, keep, &mut out[range], narrow);
-    };
     for at in (0..strand).step_by(block) {
-        for first in (0..STRANDS).map(|s| s * strand + at) {
-            read(first..first + block);
+        for s in 0..STRANDS {
+            let first = s * strand + at;
+            union |= codes_at(simd, values, wrap, keep, out, narrow, first..first + block);
         }
     }
-    read(STRANDS * strand..values.len());
-    union
+    union | codes_at(simd, values, wrap, keep, out, narrow, STRANDS * strand..values.len())
+}
+
+/// Codes of some elements of a piece. A function, as a closure might not be compiled for the instruction set.
+#[inline(always)]
+fn codes_at<S: fearless_simd::Simd, T: Code, C: Code, O: Copy>(
+    simd: S,
+    values: &[T],
+    wrap: impl Fn(T) -> C + Copy,
+    keep: Option<Keep<'_>>,
+    out: &mut [O],
+    narrow: impl Fn(u64) -> O + Copy,
+    range: std::ops::Range<usize>,
+) -> u64 {
+    let keep = keep.map(|keep| Keep { voxels: &keep.voxels[range.clone()], ..keep });
+    codes(simd, &values[range.clone()], wrap, keep, &mut out[range], narrow)
 }
 
 /// Codes of a contiguous piece: a plain loop, compiled for each instruction set.

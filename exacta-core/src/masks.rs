@@ -8,9 +8,15 @@ mod channels;
 
 use std::ops::Range;
 
-use crate::scan::{PackedSlice, SliceVisitor, Window, scan_planes};
+use crate::parallel::Threads;
+use crate::scan::{PackedSlice, SliceVisitor, Window, diagnose, read_slices, scan_planes};
 use crate::stages::Counts;
-use crate::{Batch, Bits, Cpu, Grid, InputFormat, LabelSpec, Level, Result, Table};
+use crate::{Batch, Bits, Cpu, Error, Grid, InputFormat, LabelSpec, Level, Result, Table};
+
+/// Fewest slices worth a slab of their own.
+const SLAB: usize = 8;
+/// Below this many voxels in all, one thread is quicker than waking another.
+const SERIAL: usize = 1 << 16;
 
 /// One of the two arrays of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +77,12 @@ impl Region {
         Self { ranges: [widen(a, size[0]), widen(b, size[1]), widen(c, size[2])] }
     }
 
+    /// The box with its first column moved down to the first bit of a word, so that masks are cut without a shift.
+    pub fn from_whole_word(self) -> Self {
+        let [slices, rows, columns] = self.ranges;
+        Self { ranges: [slices, rows, columns.start / 64 * 64..columns.end] }
+    }
+
     /// First indices.
     pub fn low(&self) -> [usize; 3] {
         self.ranges.each_ref().map(|range| range.start)
@@ -115,17 +127,31 @@ impl Cpu {
     /// ```
     pub fn masks(&self, batch: &Batch<'_>) -> Result<(Table<Counts>, Masks)> {
         let (grid, spec) = (*batch.grid(), *batch.spec());
-        if spec.format == InputFormat::OneHot {
-            let (counts, maps) = channels::channels(self, batch)?;
-            return Ok((counts, Masks { grid, spec, cases: batch.cases(), maps }));
-        }
-        let labels = batch.labels_of_map();
-        let visited = scan_planes(self, batch, |slices| Slab::new(&grid, labels, slices))?;
-        Ok((visited.counts, Masks { grid, spec, cases: batch.cases(), maps: visited.visitors }))
+        let (counts, maps) = if spec.format == InputFormat::OneHot {
+            channels::counted(self, batch)?
+        } else {
+            let labels = batch.labels_of_map();
+            let visited = scan_planes(self, batch, |slices| Slab::new(&grid, labels, slices))?;
+            (visited.counts, visited.visitors)
+        };
+        Ok((counts, Masks { grid, spec, cases: batch.cases(), maps }))
     }
 }
 
 impl Masks {
+    /// The same as [`Cpu::masks`] without the counts, and so in less time.
+    ///
+    /// # Errors
+    /// As [`Cpu::masks`].
+    pub fn new(cpu: &Cpu, batch: &Batch<'_>) -> Result<Self> {
+        let (grid, spec) = (*batch.grid(), *batch.spec());
+        let maps = match spec.format {
+            InputFormat::OneHot => channels::channels(cpu, batch)?,
+            InputFormat::Index => read_maps(cpu, batch)?,
+        };
+        Ok(Self { grid, spec, cases: batch.cases(), maps })
+    }
+
     /// The axes of one image.
     pub const fn grid(&self) -> &Grid {
         &self.grid
@@ -187,15 +213,25 @@ impl Masks {
         let (pitch, per_row) = (self.grid.words(), out.grid().words());
         let (first, shift) = (columns.start / 64, columns.start % 64);
         let last = if columns.len().is_multiple_of(64) { !0 } else { (1 << (columns.len() % 64)) - 1 };
-        let mut out_rows = out.words_mut().chunks_exact_mut(per_row);
-        for slice in slices {
+        let of_slices = out.words_mut().chunks_exact_mut(rows.len() * per_row);
+        for (slice, out) in slices.zip(of_slices) {
             let slab = slabs.iter().find(|slab| slab.slices.contains(&slice)).expect("slabs cover the image");
-            for row in rows.clone() {
-                let start = ((slice - slab.slices.start) * self.grid.size()[1] + row) * pitch;
-                let words = (start + first..start + pitch).map(|i| slab.select(side, label, i));
-                let out = out_rows.next().expect("a row of the region");
-                cut(words, shift, out);
-                out[per_row - 1] &= last;
+            let start = ((slice - slab.slices.start) * self.grid.size()[1] + rows.start) * pitch + first;
+            if shift == 0 && per_row == pitch {
+                slab.select_words(side, label, start, out);
+            } else {
+                for (row, out) in out.chunks_exact_mut(per_row).enumerate() {
+                    let start = start + row * pitch;
+                    if shift == 0 {
+                        slab.select_words(side, label, start, out);
+                    } else {
+                        let words = (start..start + pitch - first).map(|i| slab.select(side, label, i));
+                        cut(words, shift, out);
+                    }
+                }
+            }
+            if last != !0 {
+                out.iter_mut().skip(per_row - 1).step_by(per_row).for_each(|word| *word &= last);
             }
         }
         out
@@ -264,6 +300,16 @@ impl Slab {
         })
     }
 
+    /// The same for the words from `start` on.
+    fn select_words(&self, side: Side, label: usize, start: usize, out: &mut [u64]) {
+        // A single class has no plane, and every voxel.
+        out.fill(!0);
+        for (bit, plane) in self.sides[side.index()].planes.iter().enumerate() {
+            let unwanted = (!label as u64 >> bit & 1).wrapping_neg();
+            out.iter_mut().zip(&plane[start..]).for_each(|(out, word)| *out &= word ^ unwanted);
+        }
+    }
+
     fn region(&self, side: Side, label: usize) -> Option<Region> {
         let Extent { low, high } = self.sides[side.index()].boxes[label];
         (low[0] <= high[0]).then(|| Region { ranges: [0, 1, 2].map(|k| low[k]..high[k] + 1) })
@@ -272,22 +318,80 @@ impl Slab {
 
 impl SliceVisitor for Slab {
     fn visit(&mut self, _: Level, slice: usize, pred: &Window<'_>, target: &Window<'_>) {
-        for (side, window) in self.sides.iter_mut().zip([pred, target]) {
-            let packed = window.current;
-            if side.planes.is_empty() {
-                let all = packed.len() * self.slices.len();
-                side.planes = (0..packed.bits()).map(|_| Vec::with_capacity(all)).collect();
-            }
-            for (bit, plane) in side.planes.iter_mut().enumerate() {
-                plane.extend_from_slice(packed.plane(bit, 0));
-            }
-            extend(&mut side.boxes, packed, slice, self.words);
-        }
+        // A label out of range is found by the count, which refuses the batch.
+        self.take(Side::Pred, slice, pred.current);
+        self.take(Side::Target, slice, target.current);
     }
 }
 
-/// Extends the boxes of the labels of a slice.
-fn extend(boxes: &mut [Extent], packed: &PackedSlice, slice: usize, words: usize) {
+impl Slab {
+    /// Takes the planes of a slice, the next one of its side. False where a label is out of range.
+    fn take(&mut self, side: Side, slice: usize, packed: &PackedSlice) -> bool {
+        let Planes { planes, boxes } = &mut self.sides[side.index()];
+        if planes.is_empty() {
+            let all = packed.len() * self.slices.len();
+            *planes = (0..packed.bits()).map(|_| Vec::with_capacity(all)).collect();
+        }
+        for (bit, plane) in planes.iter_mut().enumerate() {
+            plane.extend_from_slice(packed.plane(bit, 0));
+        }
+        extend(boxes, packed, slice, self.words)
+    }
+}
+
+/// The slabs of each map, without counts.
+fn read_maps(cpu: &Cpu, batch: &Batch<'_>) -> Result<Vec<Vec<Slab>>> {
+    let (grid, labels) = (batch.grid(), batch.labels_of_map());
+    let slabs = slabs_of(cpu, batch)?;
+    let found = slabs.threads.map(batch.maps() * slabs.of_map, |item| {
+        let (images, slices) = (batch.map(item / slabs.of_map), slabs.slices(item, grid));
+        let mut slab = Slab::new(grid, labels, slices.clone());
+        for (side, image) in Side::BOTH.into_iter().zip([&images.pred, &images.target]) {
+            let fits = read_slices(cpu.level, grid, &**image, labels, slices.clone(), |slice, packed| {
+                slab.take(side, slice, packed)
+            });
+            if !fits {
+                return None;
+            }
+        }
+        Some(slab)
+    });
+    by_map(found, slabs.of_map, batch)
+}
+
+/// How the maps of a batch are shared out.
+struct Slabs<'a> {
+    threads: &'a Threads,
+    of_map: usize,
+}
+
+impl Slabs<'_> {
+    fn slices(&self, item: usize, grid: &Grid) -> Range<usize> {
+        let (slab, slices) = (item % self.of_map, grid.size()[0]);
+        slab * slices / self.of_map..(slab + 1) * slices / self.of_map
+    }
+}
+
+fn slabs_of<'a>(cpu: &'a Cpu, batch: &Batch<'_>) -> Result<Slabs<'a>> {
+    if batch.is_masked() {
+        return Err(Error::MaskedSurface);
+    }
+    let (maps, grid) = (batch.maps(), batch.grid());
+    let threads = if maps * grid.voxels() <= SERIAL { &Threads::Serial } else { &cpu.threads };
+    let wanted = if threads.count() == 1 { 1 } else { (4 * threads.count()).div_ceil(maps.max(1)) };
+    Ok(Slabs { threads, of_map: wanted.min(grid.size()[0] / SLAB).max(1) })
+}
+
+/// What was found, by map; the error of the batch where something was not.
+fn by_map<T>(found: Vec<Option<T>>, of_map: usize, batch: &Batch<'_>) -> Result<Vec<Vec<T>>> {
+    let found: Vec<T> = found.into_iter().collect::<Option<_>>().ok_or_else(|| diagnose(batch))?;
+    let mut found = found.into_iter();
+    Ok((0..batch.maps()).map(|_| found.by_ref().take(of_map).collect()).collect())
+}
+
+/// Extends the boxes of the labels of a slice. False where a label has no box.
+fn extend(boxes: &mut [Extent], packed: &PackedSlice, slice: usize, words: usize) -> bool {
+    let mut known = true;
     let rows = packed.len() / words;
     let last = packed.columns() - 1;
     for row in 0..rows {
@@ -297,9 +401,9 @@ fn extend(boxes: &mut [Extent], packed: &PackedSlice, slice: usize, words: usize
             let Some(label) = packed.uniform_label(i) else {
                 packed.each_label(i, packed.valid(i), |label, here| {
                     let [low, high] = [here.trailing_zeros(), 63 - here.leading_zeros()].map(|bit| bit as usize);
-                    // A label out of range is found by the count, which refuses the batch.
-                    if let Some(extent) = boxes.get_mut(label as usize) {
-                        extent.add([slice, row, word * 64 + low], [slice, row, word * 64 + high]);
+                    match boxes.get_mut(label as usize) {
+                        Some(extent) => extent.add([slice, row, word * 64 + low], [slice, row, word * 64 + high]),
+                        None => known = false,
                     }
                 });
                 word += 1;
@@ -309,10 +413,12 @@ fn extend(boxes: &mut [Extent], packed: &PackedSlice, slice: usize, words: usize
             while end < words && packed.uniform_label(row * words + end) == Some(label) {
                 end += 1;
             }
-            if let Some(extent) = boxes.get_mut(label as usize) {
-                extent.add([slice, row, word * 64], [slice, row, (end * 64 - 1).min(last)]);
+            match boxes.get_mut(label as usize) {
+                Some(extent) => extent.add([slice, row, word * 64], [slice, row, (end * 64 - 1).min(last)]),
+                None => known = false,
             }
             word = end;
         }
     }
+    known
 }

@@ -4,6 +4,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+/// How often the calling thread looks for its helpers before it sleeps: some 50 µs.
+const PATIENCE: usize = 2000;
+
 /// Who does the work of a stage. Results never depend on it.
 #[derive(Debug, Clone)]
 pub enum Threads {
@@ -33,6 +36,7 @@ impl Threads {
             return (0..items).map(f).collect();
         }
         let next = AtomicUsize::new(0);
+        let awaited = AtomicUsize::new(helpers);
         let done = Mutex::new(Vec::with_capacity(items));
         let work = || {
             let mut mine = Vec::new();
@@ -47,15 +51,29 @@ impl Threads {
                 done.lock().expect("no holder of the lock panics").append(&mut mine);
             }
         };
+        let help = || {
+            work();
+            awaited.fetch_sub(1, Ordering::Release);
+        };
+        let take_part = || {
+            work();
+            // A helper is mostly about to end; sleeping until it has would cost more than the waking of this thread.
+            for _ in 0..PATIENCE {
+                if awaited.load(Ordering::Acquire) == 0 {
+                    break;
+                }
+                std::hint::spin_loop();
+            }
+        };
         match self {
             Self::Serial => work(),
             Self::Current => rayon::in_place_scope(|scope| {
-                (0..helpers).for_each(|_| scope.spawn(|_| work()));
-                work();
+                (0..helpers).for_each(|_| scope.spawn(|_| help()));
+                take_part();
             }),
             Self::Pool(pool) => pool.in_place_scope(|scope| {
-                (0..helpers).for_each(|_| scope.spawn(|_| work()));
-                work();
+                (0..helpers).for_each(|_| scope.spawn(|_| help()));
+                take_part();
             }),
         }
         let mut done = done.into_inner().expect("no holder of the lock panics");

@@ -3,14 +3,14 @@
 //! A stage reads voxels and knows no metric; a formula reads records and sees no voxel. Each backend implements the
 //! same stages, so Dice and HD95 exist once whatever the device.
 
-use ndarray::{ArrayD, ArrayViewD, Axis};
+use ndarray::{ArrayViewD, Axis};
 
 pub use crate::scores::stage::{
     RankNeed, RankStep, RankSums, RankTable, Reliability, ReliabilityBin, ScoreStage, ScoreSums, Selected,
     SelectedScores, Term,
 };
 use crate::{
-    Backend, Batch, Connectivity, Cpu, LabelSpec, Labels, Reduction, Result, Side, Spacing, SurfaceKind, Table,
+    Backend, Batch, Bits, Connectivity, Cpu, LabelSpec, Labels, Reduction, Result, Side, Spacing, SurfaceKind, Table,
     Thinning,
 };
 
@@ -236,19 +236,19 @@ pub trait SurfaceStage: Backend {
     ) -> Result<Table<SurfaceDistances>, Self::Error>;
 
     /// Distances between the surfaces of `count` pairs of small masks, each pair in a box of its own, outside of which there is nothing.
-    /// `masks(i)` makes pair `i`: prediction and reference of one shape, two or three axes, 1 or 0 each.
+    /// `masks(i)` makes pair `i`: prediction and reference of one grid of two or three axes; those of all pairs are walked in one order.
     ///
     /// # Errors
     /// As [`Self::surfaces`], and those of `masks`.
     fn distances_of_pairs(
         &self,
         count: usize,
-        masks: &(dyn Fn(usize) -> Result<[ArrayD<u8>; 2], Self::Error> + Sync),
+        masks: &(dyn Fn(usize) -> Result<[Bits; 2], Self::Error> + Sync),
         kind: SurfaceKind,
         spacing: &Spacing,
         need: &Need,
     ) -> Result<Vec<SurfaceDistances>, Self::Error> {
-        (0..count).map(|i| distances_of_pair(self, masks(i)?, kind, spacing, need)).collect()
+        (0..count).map(|i| distances_of_pair(self, &masks(i)?, kind, spacing, need)).collect()
     }
 }
 
@@ -258,12 +258,12 @@ pub trait SurfaceStage: Backend {
 /// As [`SurfaceStage::surfaces`].
 pub fn distances_of_pair<S: SurfaceStage + ?Sized>(
     stage: &S,
-    masks: [ArrayD<u8>; 2],
+    masks: &[Bits; 2],
     kind: SurfaceKind,
     spacing: &Spacing,
     need: &Need,
 ) -> Result<SurfaceDistances, S::Error> {
-    let [pred, target] = masks.map(|mask| mask.insert_axis(Axis(0)).insert_axis(Axis(0)));
+    let [pred, target] = masks.each_ref().map(|mask| mask.bytes().insert_axis(Axis(0)).insert_axis(Axis(0)));
     let batch = Batch::new(pred.view(), target.view(), LabelSpec::one_hot(1), None)?;
     let (_, surfaces) = stage.surfaces(&batch, kind)?;
     let distances = stage.distances(&surfaces, &[*spacing], &[*need])?;
@@ -445,7 +445,7 @@ pub trait ComponentStage: Backend {
     ///
     /// # Errors
     /// [`crate::Error::InvalidConnectivity`] if the mask has fewer axes; [`crate::Error::TooLarge`].
-    fn components(&self, mask: &Self::Mask, connectivity: Connectivity) -> Result<Self::Components, Self::Error>;
+    fn components(&self, mask: Self::Mask, connectivity: Connectivity) -> Result<Self::Components, Self::Error>;
 
     /// Shape of the mask that these are components of.
     fn shape(&self, components: &Self::Components) -> Vec<usize>;
@@ -467,8 +467,8 @@ pub trait ComponentStage: Backend {
         within: Option<&Self::Mask>,
     ) -> Result<Contingency, Self::Error>;
 
-    /// The voxels of the components `numbers` (ascending) in the box from `low` to `high` (inclusive), 1 or 0 each; `within`, those of
-    /// that mask alone. The array has the axes of the image.
+    /// The voxels of the components `numbers` (ascending) in the box from `low` to `high` (inclusive), as a mask of the host of the box's
+    /// size; `within`, those of that mask alone.
     ///
     /// # Errors
     /// [`crate::Error::ShapeMismatch`], [`crate::Error::GridMismatch`].
@@ -482,7 +482,7 @@ pub trait ComponentStage: Backend {
         within: Option<&Self::Mask>,
         low: [usize; 3],
         high: [usize; 3],
-    ) -> Result<ArrayD<u8>, Self::Error>;
+    ) -> Result<Bits, Self::Error>;
 
     /// One number a component from the `values` of its voxels: the largest, or the mean; the sum of a mean runs in C order of the voxels.
     /// `values` has the shape of the mask.

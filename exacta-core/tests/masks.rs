@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use exacta_core::parallel::Threads;
 use exacta_core::testing::{Case, cases, labels_of, levels, naive_counts};
-use exacta_core::{Batch, Bits, Cpu, Error, InputFormat, LabelSpec, Labels, Level, Region, Side};
+use exacta_core::{Batch, Bits, Cpu, Error, InputFormat, LabelSpec, Labels, Level, Masks, Region, Side};
 use ndarray::{ArrayD, Axis, Dimension, IxDyn, Slice};
 use proptest::prelude::*;
 
@@ -44,6 +44,7 @@ fn check<'a>(pred: Labels<'a>, target: Labels<'a>, spec: LabelSpec, naive: [&Arr
     for cpu in cpus() {
         let (counts, masks) = cpu.masks(&batch).expect("valid labels");
         assert_eq!(counts.values(), naive_counts(naive[0], naive[1], &spec, None));
+        let alone = Masks::new(&cpu, &batch).expect("valid labels");
         for (case, class) in (0..masks.cases()).flat_map(|case| (0..masks.classes()).map(move |class| (case, class))) {
             for (side, naive) in Side::BOTH.into_iter().zip(naive) {
                 let wanted = naive_mask(naive, &spec, case, class);
@@ -58,13 +59,16 @@ fn check<'a>(pred: Labels<'a>, target: Labels<'a>, spec: LabelSpec, naive: [&Arr
                     axes(region).into_iter().map(|(low, size)| (low, low + size - 1)).collect::<Vec<_>>()
                 });
                 assert_eq!(box_of, bounds);
-                for region in region.into_iter().chain([Region::whole(masks.grid())]) {
+                assert_eq!(alone.region(case, class, side), region);
+                let wider = region.clone().map(Region::from_whole_word);
+                for region in region.into_iter().chain(wider).chain([Region::whole(masks.grid())]) {
                     let bits = masks.bits(case, class, side, &region);
                     let mut cut = wanted.view();
                     for (axis, (low, size)) in axes(&region).into_iter().enumerate() {
                         cut.slice_axis_inplace(Axis(axis), Slice::from(low..low + size));
                     }
                     assert_eq!(bits, Bits::nonzero_as(&cpu, cut, bits.grid()).expect("one shape"));
+                    assert_eq!(bits, alone.bits(case, class, side, &region));
                 }
             }
         }
@@ -117,6 +121,15 @@ fn what_is_no_label_is_an_error_and_empty_images_have_no_mask() {
     let (good, bad) = (ndarray::array![[[0, 1]]].into_dyn(), ndarray::array![[[0, 7]]].into_dyn());
     let batch = Batch::new(good.view(), bad.view(), LabelSpec::index(2), None).expect("a valid batch");
     assert!(matches!(cpu.masks(&batch), Err(Error::LabelOutOfRange { max: 7, .. })));
+    assert!(matches!(Masks::new(&cpu, &batch), Err(Error::LabelOutOfRange { max: 7, .. })));
+    // Two bits hold a 3, of which there is no class.
+    let batch = Batch::new(good.view(), bad.view(), LabelSpec::index(3), None).expect("a valid batch");
+    let three = bad.mapv(|label| label.min(3));
+    assert!(Masks::new(&cpu, &batch).is_err());
+    let batch = Batch::new(good.view(), three.view(), LabelSpec::index(3), None).expect("a valid batch");
+    assert!(matches!(Masks::new(&cpu, &batch), Err(Error::LabelOutOfRange { max: 3, .. })));
+    let batch = Batch::new(good.view(), bad.view(), LabelSpec::index(2), None).expect("a valid batch");
+    assert!(Masks::new(&cpu, &batch).is_err());
     let batch = Batch::new(good.view(), good.view(), LabelSpec::index(2).ignoring(0), None).expect("a valid batch");
     assert!(matches!(cpu.masks(&batch), Err(Error::MaskedSurface)));
     for shape in [[0, 3, 4], [2, 0, 4], [2, 3, 0]] {

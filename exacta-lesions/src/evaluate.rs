@@ -102,9 +102,9 @@ impl<C: ComponentStage> Part<C> {
         let (components, within) = match of_dilation {
             Some(of) if side == Side::Target => {
                 let grown = stage.dilate(&mask, of, options.dilation)?;
-                (stage.components(&grown, connectivity)?, Some(mask))
+                (stage.components(grown, connectivity)?, Some(mask))
             }
-            _ => (stage.components(&mask, connectivity)?, None),
+            _ => (stage.components(mask, connectivity)?, None),
         };
         let table = stage.table(&components, within.as_ref())?;
         let sizes = table.components.iter().map(|row| row.voxels).collect();

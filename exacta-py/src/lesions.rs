@@ -8,7 +8,7 @@ use exacta_lesions::detection::{self, Candidate, Curve, DetectionOptions, Detect
 use exacta_lesions::{BRATS_REGIONS, LesionOptions, LesionReport, LesionScores, brats_2023};
 use exacta_surface::CpuSurface;
 use ndarray::{Array1, Array2};
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyUntypedArray};
 use pyo3::prelude::*;
 
 use crate::arrays::Held;
@@ -214,24 +214,25 @@ fn tables<'py>(py: Python<'py>, reports: &Table<LesionReport>) -> Rows<'py> {
     )
 }
 
-/// Whole tumour, core and enhancing tumour of label maps `(B, *S)`, the bytes of `(B, 3, *S)`; and the axes of an image in the order in
-/// which they lie in these.
+/// Writes whole tumour, core and enhancing tumour of label maps `(B, *S)`, the bytes of `(B, 3, *S)`, into `out`, which holds zeros;
+/// returns the axes of an image in the order in which they lie there.
 #[pyfunction]
-#[pyo3(signature = (labels, *, half=None, threads=1))]
+#[pyo3(signature = (labels, out, *, half=None, threads=1))]
 pub(crate) fn brats_regions<'py>(
     py: Python<'py>,
     labels: &Bound<'py, PyUntypedArray>,
+    mut out: PyReadwriteArray1<'py, u8>,
     half: Option<&str>,
     threads: usize,
-) -> PyResult<(Bound<'py, PyArray1<u8>>, Vec<usize>)> {
+) -> PyResult<Vec<usize>> {
     let held = Held::new(labels, half)?;
     let labels = held.labels();
-    let (channels, grid) = py
-        .detach(|| scan::region_channels(&cpu(threads), &labels, &BRATS_REGIONS))
+    let out = out.as_slice_mut()?;
+    let grid = py
+        .detach(|| scan::write_region_channels(&cpu(threads), &labels, &BRATS_REGIONS, out))
         .map_err(|error| exception(&error))?;
     let lead = 3 - grid.axes();
-    let axes = grid.order()[lead..].iter().map(|axis| axis - lead).collect();
-    Ok((channels.into_pyarray(py), axes))
+    Ok(grid.order()[lead..].iter().map(|axis| axis - lead).collect())
 }
 
 type Found<'py> = (Vec<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<bool>>)>, Bound<'py, PyArray2<i64>>);

@@ -32,7 +32,7 @@ pub(crate) fn boundary_voxels(cpu: &Cpu, batch: &Batch<'_>) -> Result<(Table<Cou
 
 /// The boundary words of a slab, side by side, in raster order.
 #[derive(Debug)]
-struct Boundary {
+pub(crate) struct Boundary {
     grid: Grid,
     skip_zero: bool,
     differs: Vec<u64>,
@@ -41,7 +41,12 @@ struct Boundary {
 }
 
 impl Boundary {
-    fn new(grid: Grid, slices: Range<usize>, skip_zero: bool) -> Self {
+    /// What was found, of both sides.
+    pub(crate) fn into_found(self) -> [Slab; 2] {
+        self.found
+    }
+
+    pub(crate) fn new(grid: Grid, slices: Range<usize>, skip_zero: bool) -> Self {
         let found = [Slab::Sparse(Vec::new()), Slab::Sparse(Vec::new())];
         Self { grid, skip_zero, differs: vec![0; grid.size()[1] * grid.words()], found, slices }
     }

@@ -46,7 +46,7 @@ const MANY: u32 = 12;
 
 /// Finds the corner cells of a slab, side by side, in raster order.
 #[derive(Debug)]
-struct Corners {
+pub(crate) struct Corners {
     grid: Grid,
     skip_zero: bool,
     /// Corners of the first rows whose block has voxels of several labels, or lies in part beyond the image.
@@ -61,7 +61,7 @@ struct Corners {
 }
 
 impl Corners {
-    fn new(grid: Grid, slices: Range<usize>, skip_zero: bool, few: usize) -> Self {
+    pub(crate) fn new(grid: Grid, slices: Range<usize>, skip_zero: bool, few: usize) -> Self {
         let words = (grid.size()[1] + 1) * grid.words();
         Self {
             grid,
@@ -74,6 +74,11 @@ impl Corners {
             slices,
             few,
         }
+    }
+
+    /// What was found, of both sides, by one that keeps no planes.
+    pub(crate) fn into_words(mut self) -> [Sparse; 2] {
+        [0, 1].map(|side| std::mem::take(self.sparse(side)))
     }
 
     /// The corners between two slices; one of them may lie beyond the image, and does for an image of two axes.
@@ -265,6 +270,7 @@ fn blocks<S>(_: S, slices: &[&PackedSlice], border: bool, differs: &mut [u64], s
 mod tests {
     use exacta_core::ndarray::{ArrayD, Axis, IxDyn};
     use exacta_core::parallel::Threads;
+    use exacta_core::LabelSpec;
     use exacta_core::testing::{Case, cases, labels_of, levels};
     use proptest::prelude::*;
 

@@ -61,9 +61,8 @@ mod tally;
 mod transform;
 mod words;
 
-use exacta_core::ndarray::ArrayD;
 use exacta_core::stages::{CountStage, Counts, Need, SurfaceDistances, SurfaceStage};
-use exacta_core::{Backend, Batch, Cpu, Error, Result, Spacing, SurfaceKind, Table};
+use exacta_core::{Backend, Batch, Bits, Cpu, Error, Result, Spacing, SurfaceKind, Table};
 
 pub use cells::CornerCells;
 pub use mesh::Maker;
@@ -139,7 +138,7 @@ impl SurfaceStage for CpuSurface {
     fn distances_of_pairs(
         &self,
         count: usize,
-        masks: &(dyn Fn(usize) -> Result<[ArrayD<u8>; 2]> + Sync),
+        masks: &(dyn Fn(usize) -> Result<[Bits; 2]> + Sync),
         kind: SurfaceKind,
         spacing: &Spacing,
         need: &Need,

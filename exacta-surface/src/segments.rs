@@ -7,6 +7,7 @@ use exacta_core::Grid;
 use exacta_core::scan::PackedSlice;
 
 use crate::codes::{Places, mixed};
+use crate::pairs::moved;
 use crate::words::ones;
 
 /// Corners of one label in one word, and how many codes they have in their segment.
@@ -35,6 +36,12 @@ impl Sparse {
     /// Bytes that this takes, and once more while it is sorted.
     pub(crate) fn bytes(&self) -> usize {
         self.found.len() * (size_of::<Found>() + 12) + 2 * self.codes.len()
+    }
+
+    /// The same in a grid of corners that holds this one's at its first.
+    pub(crate) fn moved(mut self, from: &Grid, to: &Grid) -> Self {
+        self.found.iter_mut().for_each(|found| found.word = moved(found.word, from, to));
+        self
     }
 
     /// Each word of a label with its codes.

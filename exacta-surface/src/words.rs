@@ -9,6 +9,8 @@ use std::ops::Range;
 use exacta_core::scan::PackedSlice;
 use exacta_core::{Grid, InputFormat, LabelSpec};
 
+use crate::pairs::moved;
+
 /// Voxels of one label in one word of an image.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Found {
@@ -83,6 +85,13 @@ pub(crate) enum Slab {
 }
 
 impl Slab {
+    /// The words of a map of the labels 0 and 1, in a grid that holds theirs at its first corner.
+    pub(crate) fn moved(self, from: &Grid, to: &Grid) -> Self {
+        let mut found = Vec::with_capacity(if let Self::Sparse(found) = &self { found.len() } else { 0 });
+        self.each(1, |word, bits| found.push(Found { label: 1, word: moved(word, from, to), bits }));
+        Self::Sparse(found)
+    }
+
     /// The slab of `slices` as planes from now on, if its words have outgrown them; those before `next` were visited, of `len` words
     /// each.
     pub(crate) fn settle(&mut self, slices: &Range<usize>, next: usize, len: usize, bits: usize) {

@@ -123,8 +123,8 @@ fn needs() -> Vec<Need> {
             directed_percentile: Some(95.0),
             pooled_percentile: Some(99.5),
             within: Some(2.0),
-            all: false,
             lesser: true,
+            ..none
         },
     ]
 }

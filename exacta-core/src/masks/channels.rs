@@ -2,68 +2,61 @@
 
 use std::ops::Range;
 
-use super::{Extent, Planes, Slab};
+use super::{Extent, Planes, Slab, by_map, slabs_of};
 use crate::batch::MapImages;
 use crate::bits::pack;
 use crate::image::Image;
-use crate::parallel::Threads;
-use crate::scan::diagnose;
 use crate::scan::tally::{Tally, table};
 use crate::stages::Counts;
-use crate::{Batch, Cpu, Error, Grid, Level, Result, Table};
+use crate::{Batch, Cpu, Grid, Level, Result, Table};
 
 /// Voxels read at once, where they are not bytes.
 const TILE: usize = 1 << 14;
-/// Fewest slices worth a slab of their own.
-const SLAB: usize = 8;
-/// Below this many voxels in all, one thread is quicker than waking another.
-const SERIAL: usize = 1 << 16;
 
-/// The slabs of each channel of each case, and the counts.
-pub(super) fn channels(cpu: &Cpu, batch: &Batch<'_>) -> Result<(Table<Counts>, Vec<Vec<Slab>>)> {
-    if batch.is_masked() {
-        return Err(Error::MaskedSurface);
-    }
-    let (grid, slices) = (*batch.grid(), batch.grid().size()[0]);
-    let threads = if batch.maps() * grid.voxels() <= SERIAL { &Threads::Serial } else { &cpu.threads };
-    let wanted = if threads.count() == 1 { 1 } else { (4 * threads.count()).div_ceil(batch.maps().max(1)) };
-    let slabs = wanted.min(slices / SLAB).max(1);
-    let found = threads.map(batch.maps() * slabs, |item| {
-        let (map, slab) = (item / slabs, item % slabs);
-        slab_of(cpu.level, &grid, &batch.map(map), slab * slices / slabs..(slab + 1) * slices / slabs)
+/// The slabs of each channel of each case.
+pub(super) fn channels(cpu: &Cpu, batch: &Batch<'_>) -> Result<Vec<Vec<Slab>>> {
+    let (grid, slabs) = (batch.grid(), slabs_of(cpu, batch)?);
+    let found = slabs.threads.map(batch.maps() * slabs.of_map, |item| {
+        slab_of(cpu.level, grid, &batch.map(item / slabs.of_map), slabs.slices(item, grid))
     });
-    let (mut tallies, mut maps) = (Vec::new(), Vec::new());
-    let mut found = found.into_iter();
-    for _ in 0..batch.maps() {
-        let (mut whole, mut of_map) = (Tally::new(2), Vec::with_capacity(slabs));
-        for part in found.by_ref().take(slabs) {
-            let Some((tally, slab)) = part else { return Err(diagnose(batch)) };
-            whole.add(&tally);
-            of_map.push(slab);
-        }
-        tallies.push(whole);
-        maps.push(of_map);
-    }
+    by_map(found, slabs.of_map, batch)
+}
+
+/// The same, and the counts.
+pub(super) fn counted(cpu: &Cpu, batch: &Batch<'_>) -> Result<(Table<Counts>, Vec<Vec<Slab>>)> {
+    let maps = channels(cpu, batch)?;
+    let tallies: Vec<Tally> = maps
+        .iter()
+        .map(|slabs| {
+            let mut whole = Tally::new(2);
+            slabs.iter().for_each(|slab| whole.add(&tally(batch.grid(), slab)));
+            whole
+        })
+        .collect();
     Ok((table(batch, &tallies), maps))
 }
 
 /// Some slices of a channel; nothing where a value is neither 0 nor 1.
-fn slab_of(level: Level, grid: &Grid, images: &MapImages<'_>, slices: Range<usize>) -> Option<(Tally, Slab)> {
+fn slab_of(level: Level, grid: &Grid, images: &MapImages<'_>, slices: Range<usize>) -> Option<Slab> {
     let side = |image| side_of(level, grid, image, &slices);
     let sides = [side(&*images.pred)?, side(&*images.target)?];
+    Some(Slab { slices, words: grid.words(), sides })
+}
+
+fn tally(grid: &Grid, slab: &Slab) -> Tally {
     let mut tally = Tally::new(2);
     let [_, rows, columns] = grid.size();
-    let (pred, target) = (&sides[0].planes[0], &sides[1].planes[0]);
+    let (pred, target) = (&slab.sides[0].planes[0], &slab.sides[1].planes[0]);
     for (p, t) in pred.iter().zip(target) {
         tally.pred[1] += u64::from(p.count_ones());
         tally.target[1] += u64::from(t.count_ones());
         tally.both[1] += u64::from((p & t).count_ones());
     }
-    let voxels = (slices.len() * rows * columns) as u64;
+    let voxels = (slab.slices.len() * rows * columns) as u64;
     tally.pred[0] = voxels - tally.pred[1];
     tally.target[0] = voxels - tally.target[1];
     tally.both[0] = voxels + tally.both[1] - tally.pred[1] - tally.target[1];
-    Some((tally, Slab { slices, words: grid.words(), sides }))
+    tally
 }
 
 fn side_of(level: Level, grid: &Grid, image: &dyn Image, slices: &Range<usize>) -> Option<Planes> {

@@ -8,12 +8,15 @@ mod counts;
 mod diagnose;
 mod instances;
 mod packed;
+mod pair;
 mod planes;
 mod regions;
 pub(crate) mod tally;
 
 pub(crate) use diagnose::diagnose;
+pub(crate) use planes::read_slices;
 pub use instances::{InstanceTables, Instances, instance_tables};
 pub use packed::PackedSlice;
 pub use planes::{SliceVisitor, Visited, Window, scan_planes};
-pub use regions::region_channels;
+pub use pair::visit_pair;
+pub use regions::{region_channels, write_region_channels};

@@ -196,6 +196,15 @@ impl PackedSlice {
         fits
     }
 
+    /// Takes the words of a mask, whose bits beyond a row are 0, as labels 0 and 1.
+    pub(crate) fn pack_mask(&mut self, words: &[u64]) {
+        let range = self.plane_range(0);
+        self.planes[range].copy_from_slice(words);
+        for ((uniform, &word), &valid) in self.uniform.iter_mut().zip(words).zip(&self.valid) {
+            *uniform = if word == 0 { 0 } else { if word == valid { 1 } else { MIXED } };
+        }
+    }
+
     /// Packs labels of more than a byte.
     pub(crate) fn pack_wide(&mut self, labels: &[u32]) -> bool {
         let mut fits = true;

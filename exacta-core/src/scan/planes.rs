@@ -107,7 +107,11 @@ impl<'a> Side<'a> {
 
     /// Reads and packs a slice. False where a value does not fit.
     fn load(&mut self, level: Level, slice: usize, voxels: usize) -> bool {
-        let packed = &mut self.ring[slice % 3];
+        self.load_at(slice % 3, level, slice, voxels)
+    }
+
+    fn load_at(&mut self, place: usize, level: Level, slice: usize, voxels: usize) -> bool {
+        let packed = &mut self.ring[place];
         let start = slice * voxels;
         if packed.bits() > 8 {
             self.wide.resize(voxels, 0);
@@ -171,6 +175,25 @@ fn scan_slab<V: SliceVisitor>(
     tally.is_valid(labels).then_some(())?;
     tally_truncate(&mut tally, labels);
     Some((tally, visitor))
+}
+
+/// Packs slices one after the other, without neighbours or counts, and hands them on; false, and no further slice, where a value does
+/// not fit or `take` says so.
+pub(crate) fn read_slices(
+    level: Level,
+    grid: &Grid,
+    image: &dyn Image,
+    labels: usize,
+    slices: std::ops::Range<usize>,
+    mut take: impl FnMut(usize, &PackedSlice) -> bool,
+) -> bool {
+    let [_, rows, columns] = grid.size();
+    if rows * columns == 0 {
+        return true;
+    }
+    let mut side = Side { image, ring: Default::default(), bytes: Vec::new(), wide: Vec::new() };
+    side.ring[0] = PackedSlice::new(grid, bits_of(labels));
+    slices.into_iter().all(|slice| side.load_at(0, level, slice, rows * columns) && take(slice, &side.ring[0]))
 }
 
 fn tally_truncate(tally: &mut Tally, labels: usize) {

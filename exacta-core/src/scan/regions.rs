@@ -15,23 +15,37 @@ const SHARE: usize = 1 << 18;
 /// Voxels looked at together.
 const BLOCK: usize = 64;
 
-/// Writes one channel a region: 1 where the label is one of the region's, 0 elsewhere, be the value what it may.
-///
-/// `labels` has shape `(B, *S)` with one to three spatial axes; the bytes are those of `(B, regions, *S)`, the axes of an image in the order
-/// of the grid that comes back. Label 0 is in no region. Each label is read once; pages of background are never touched.
+/// One channel a region, as [`write_region_channels`] writes them, and the grid of an image.
 ///
 /// # Errors
 /// [`Error::ImageRank`].
 pub fn region_channels(cpu: &Cpu, labels: &Labels<'_>, regions: &[&[u8]]) -> Result<(Vec<u8>, Grid)> {
+    let mut out = vec![0; regions.len() * labels.shape().iter().product::<usize>()];
+    let grid = write_region_channels(cpu, labels, regions, &mut out)?;
+    Ok((out, grid))
+}
+
+/// Writes one channel a region: 1 where the label is one of the region's, 0 elsewhere, be the value what it may.
+///
+/// `labels` has shape `(B, *S)` with one to three spatial axes; the bytes of `out`, all 0 before, are those of `(B, regions, *S)`, the axes
+/// of an image in the order of the grid that comes back. Label 0 is in no region. Each label is read once; pages of background are never
+/// touched.
+///
+/// # Errors
+/// [`Error::ImageRank`]; [`Error::OutputLength`] unless `out` has a byte for each voxel and region.
+pub fn write_region_channels(cpu: &Cpu, labels: &Labels<'_>, regions: &[&[u8]], out: &mut [u8]) -> Result<Grid> {
     let shape = labels.shape();
     if !(2..=4).contains(&shape.len()) {
         return Err(Error::ImageRank { shape: shape.to_vec() });
     }
     let grid = Grid::new(&shape[1..], &labels.strides()[1..]);
     let (cases, voxels) = (shape[0], grid.voxels());
-    let mut out = vec![0; cases * regions.len() * voxels];
+    let expected = cases * regions.len() * voxels;
+    if out.len() != expected {
+        return Err(Error::OutputLength { expected, found: out.len() });
+    }
     if out.is_empty() {
-        return Ok((out, grid));
+        return Ok(grid);
     }
     let images: Vec<_> = (0..cases).map(|case| labels.image(&[case], &grid)).collect();
     let mut shares = Vec::new();
@@ -48,8 +62,7 @@ pub fn region_channels(cpu: &Cpu, labels: &Labels<'_>, regions: &[&[u8]]) -> Res
         let mut channels = channels.try_lock().expect("each share is taken once");
         write_share(cpu, &*images[*case], *start, regions, &mut channels);
     });
-    drop(shares);
-    Ok((out, grid))
+    Ok(grid)
 }
 
 fn write_share(cpu: &Cpu, image: &dyn Image, start: usize, regions: &[&[u8]], channels: &mut [&mut [u8]]) {

@@ -60,7 +60,7 @@ where
         let (Some((pred, low)), Some((target, _))) = (side(Side::Pred)?, side(Side::Target)?) else {
             return Ok(Detections::default());
         };
-        let (pred, target) = (stage.components(&pred, connectivity)?, stage.components(&target, connectivity)?);
+        let (pred, target) = (stage.components(pred, connectivity)?, stage.components(target, connectivity)?);
         let sizes = |components| -> Result<Vec<u64>, C::Error> {
             Ok(stage.table(components, None)?.components.iter().map(|row| row.voxels).collect())
         };

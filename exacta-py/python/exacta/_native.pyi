@@ -102,8 +102,8 @@ class LesionChoices(TypedDict):
     both_empty_distance: float
 
 def brats_regions(
-    labels: npt.NDArray[Any], *, half: str | None = None, threads: int = 1
-) -> tuple[npt.NDArray[np.uint8], list[int]]: ...
+    labels: npt.NDArray[Any], out: npt.NDArray[np.uint8], *, half: str | None = None, threads: int = 1
+) -> list[int]: ...
 def lesion_scores(
     pred: npt.NDArray[Any],
     target: npt.NDArray[Any],

@@ -419,7 +419,9 @@ def brats_regions(labels: Any, /) -> Any:
         raise ExactaValueError(f"labels must have a batch axis and 1 to 3 spatial axes; got shape {shape}")
     if host.array.dtype.kind == "c":
         raise ExactaTypeError(f"labels must be real; got dtype {host.array.dtype}; pass labels.real")
-    out, axes = _native.brats_regions(host.array, half=host.half, threads=get_num_threads())
+    # Zeros of NumPy come in huge pages, and what is background is not written.
+    out = np.zeros(3 * host.array.size, np.uint8)
+    axes = _native.brats_regions(host.array, out, half=host.half, threads=get_num_threads())
     spatial = [shape[1 + axis] for axis in axes]
     order = [0, 1, *(2 + axis for axis in np.argsort(axes).tolist())]
     regions = out.view(np.bool_).reshape([shape[0], 3, *spatial]).transpose(order)
