@@ -148,11 +148,12 @@ mod tests {
     use exacta_core::Level;
     use exacta_core::testing::levels;
 
+    use crate::dispatch::dispatch;
     use crate::number::Number;
 
     /// One of the two functions of a slice of whole vectors.
     fn run<F: Number>(level: Level, exp: bool, values: &mut [F]) {
-        exacta_core::dispatch!(level, simd => run_with(simd, exp, values));
+        dispatch!(level, simd => run_with(simd, exp, values));
     }
 
     #[inline(always)]

@@ -6,6 +6,7 @@ use fearless_simd::{
 };
 
 use crate::exponential;
+use crate::logits::{LogitViews, LogitsMut};
 
 /// `f32`, for logits of single and half precision, or `f64`.
 ///
@@ -18,6 +19,11 @@ pub(crate) trait Number: SimdFloatElement + PartialOrd + Send + Sync + 'static {
     /// A mask of such a vector.
     type WideMask<S: Simd>: SimdMask<S, Element = <Self as SimdElement>::Mask> + Select<Self::Wide<S>>;
 
+    /// The numbers of an input, if it holds them one after the other in order of its axes.
+    fn flat<'a>(logits: &LogitViews<'a>) -> Option<&'a [Self]>;
+    /// The elements of an output, likewise; the output otherwise.
+    #[expect(clippy::result_large_err, reason = "no error, but the other way")]
+    fn flat_mut(out: LogitsMut<'_>) -> Result<&mut [Self], LogitsMut<'_>>;
     /// The nearest number.
     fn from_f64(value: f64) -> Self;
     /// The nearest number.
@@ -40,6 +46,22 @@ impl Number for f32 {
     const LANES: usize = 8;
     type Wide<S: Simd> = f32x8<S>;
     type WideMask<S: Simd> = mask32x8<S>;
+
+    fn flat<'a>(logits: &LogitViews<'a>) -> Option<&'a [Self]> {
+        match logits {
+            LogitViews::F32(view) => view.to_slice(),
+            _ => None,
+        }
+    }
+
+    fn flat_mut(out: LogitsMut<'_>) -> Result<&mut [Self], LogitsMut<'_>> {
+        match out {
+            LogitsMut::F32(array) if array.is_standard_layout() => {
+                Ok(array.into_slice().expect("in standard layout"))
+            }
+            out => Err(out),
+        }
+    }
 
     #[expect(clippy::cast_possible_truncation, reason = "rounding is meant")]
     #[inline(always)]
@@ -100,6 +122,22 @@ impl Number for f64 {
     const LANES: usize = 4;
     type Wide<S: Simd> = f64x4<S>;
     type WideMask<S: Simd> = mask64x4<S>;
+
+    fn flat<'a>(logits: &LogitViews<'a>) -> Option<&'a [Self]> {
+        match logits {
+            LogitViews::F64(view) => view.to_slice(),
+            _ => None,
+        }
+    }
+
+    fn flat_mut(out: LogitsMut<'_>) -> Result<&mut [Self], LogitsMut<'_>> {
+        match out {
+            LogitsMut::F64(array) if array.is_standard_layout() => {
+                Ok(array.into_slice().expect("in standard layout"))
+            }
+            out => Err(out),
+        }
+    }
 
     #[inline(always)]
     fn from_f64(value: f64) -> Self {

@@ -4,21 +4,22 @@ use exacta_core::Level;
 use fearless_simd::{Select, Simd, SimdBase};
 
 use crate::activation::Activation;
+use crate::dispatch::dispatch;
 use crate::real::Float;
 use crate::tile::Tile;
 
 /// Turns the logits of a tile into predictions; 0 where excluded.
 pub(crate) fn predict<F: Float>(level: Level, activation: Activation, tile: &mut Tile<F>) {
     match activation {
-        Activation::Softmax => exacta_core::dispatch!(level, simd => softmax(simd, tile, None)),
-        Activation::Sigmoid => exacta_core::dispatch!(level, simd => sigmoid(simd, tile)),
+        Activation::Softmax => dispatch!(level, simd => softmax(simd, tile, None)),
+        Activation::Sigmoid => dispatch!(level, simd => sigmoid(simd, tile)),
         Activation::None => {}
     }
 }
 
 /// Turns the logits of a tile into softmax predictions, and writes the cross-entropy `-log p_y` of each voxel.
 pub(crate) fn predict_with_entropy<F: Float>(level: Level, tile: &mut Tile<F>, entropy: &mut [F]) {
-    exacta_core::dispatch!(level, simd => softmax(simd, tile, Some(entropy)));
+    dispatch!(level, simd => softmax(simd, tile, Some(entropy)));
 }
 
 /// With `m` the largest logit and `r` the sum of the others' `exp(z_c - m)`, `log(1 + r)` loses no digits where a prediction is sure.
@@ -92,7 +93,7 @@ pub(crate) fn class<F: Float>(c: usize) -> F {
 ///
 /// Softmax `p_c (s_c - sum_k p_k s_k)`, sigmoid `p_c (1 - p_c) s_c`, none `s_c`.
 pub(crate) fn chain<F: Float>(level: Level, activation: Activation, tile: &mut Tile<F>, slopes: &[F]) {
-    exacta_core::dispatch!(level, simd => chain_with(simd, activation, tile, slopes));
+    dispatch!(level, simd => chain_with(simd, activation, tile, slopes));
 }
 
 #[inline(always)]

@@ -12,6 +12,7 @@ use crate::activation::Activation;
 use crate::batch::LossBatch;
 use crate::cross_entropy::CrossEntropy;
 use crate::dice::Dice;
+use crate::dispatch::dispatch;
 use crate::focal::Focal;
 use crate::generalized_dice::GeneralizedDice;
 use crate::logits::LogitsMut;
@@ -50,7 +51,7 @@ pub enum Pointwise {
 /// alone, after the activation. `class_weight` makes the mean over classes a weighted one. Pointwise: over all channels and all counted voxels of the batch.
 /// A coefficient of 0 drops its term with all its checks.
 /// # Memory
-/// Two tiles a thread, some tens of kilobytes, and four numbers a class and block of 16,384 voxels.
+/// Some tens of kilobytes a thread, and four numbers a class and block of 16,384 voxels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Terms {
     /// What turns logits into predictions.
@@ -161,18 +162,18 @@ impl Terms {
         let layout = Layout { channels };
         let (level, activation) = (cpu.level, self.activation);
         let width = layout.width();
-        let mut sums = batch.sum_tiles::<F>(cpu, width, |tile, sums| {
+        let mut sums = batch.sum_voxels::<F>(cpu, width, |voxels, sums| {
             match activation {
-                Activation::Softmax => exacta_core::dispatch!(level, simd => softmax::sums(simd, &plan, tile, sums)),
+                Activation::Softmax => dispatch!(level, simd => softmax::sums(simd, &plan, voxels, sums)),
                 Activation::Sigmoid | Activation::None => {
                     let sigmoid = activation == Activation::Sigmoid;
-                    exacta_core::dispatch!(level, simd => elementwise::sums(simd, &plan, sigmoid, tile, sums));
+                    dispatch!(level, simd => elementwise::sums(simd, &plan, sigmoid, voxels, sums));
                 }
             }
             #[expect(clippy::cast_precision_loss, reason = "a tile is small")]
             {
-                sums[layout.included()] += tile.included as f64;
-                sums[layout.invalid()] += tile.invalid as f64;
+                sums[layout.included()] += voxels.included as f64;
+                sums[layout.invalid()] += voxels.invalid as f64;
             }
         });
         for row in sums.chunks_exact_mut(width) {
@@ -255,15 +256,15 @@ impl Terms {
         let plan: Plan<F> = self.plan(batch.channels())?;
         let factors = self.factors::<F>(batch, saved, grad_output)?;
         let (level, activation) = (cpu.level, self.activation);
-        batch.write_gradient::<F>(cpu, grad_input, |tile| {
-            let factors: &Factors<F> = &factors[if factors.len() == 1 { 0 } else { tile.case }];
+        batch.write_voxels::<F>(cpu, grad_input, |voxels, out| {
+            let factors: &Factors<F> = &factors[if factors.len() == 1 { 0 } else { voxels.case }];
             match activation {
                 Activation::Softmax => {
-                    exacta_core::dispatch!(level, simd => softmax::gradient(simd, &plan, factors, tile));
+                    dispatch!(level, simd => softmax::gradient(simd, &plan, factors, voxels, out));
                 }
                 Activation::Sigmoid | Activation::None => {
                     let sigmoid = activation == Activation::Sigmoid;
-                    exacta_core::dispatch!(level, simd => elementwise::gradient(simd, &plan, sigmoid, factors, tile));
+                    dispatch!(level, simd => elementwise::gradient(simd, &plan, sigmoid, factors, voxels, out));
                 }
             }
         })
