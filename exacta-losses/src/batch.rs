@@ -211,11 +211,7 @@ impl<'a> LossBatch<'a> {
     }
 
     /// Calls `f` for each block of voxels of each case, on all threads; results in order of case and block.
-    pub(crate) fn map_blocks<T: Send>(
-        &self,
-        cpu: &Cpu,
-        f: impl Fn(usize, Range<usize>) -> T + Sync,
-    ) -> Vec<T> {
+    pub(crate) fn map_blocks<T: Send>(&self, cpu: &Cpu, f: impl Fn(usize, Range<usize>) -> T + Sync) -> Vec<T> {
         let voxels = self.voxels();
         let blocks = voxels.div_ceil(BLOCK);
         cpu.threads.map(self.cases() * blocks, |item| {

@@ -7,12 +7,12 @@ use exacta_core::{Cpu, Error, Result};
 use crate::batch::{LossBatch, Sink};
 use crate::logits::{Brain, Codec, Half, LogitsMut, Plain};
 use crate::number::Number;
-use crate::tile::{BLOCK, Tile};
+use crate::tile::{BLOCK, STRIP, Tile};
 use crate::view;
 
 /// Consecutive voxels of one case as kernels read them.
 ///
-/// Rows are read to whole vectors: what lies past the end has label -1, and so do excluded voxels.
+/// Rows are read to whole strips: what lies past the end has label -1, and so do excluded voxels.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Voxels<'a, F> {
     /// Case of the batch.
@@ -34,7 +34,7 @@ pub(crate) struct Voxels<'a, F> {
 }
 
 impl<'a, F: Number> Voxels<'a, F> {
-    /// Logits of a channel, whole vectors.
+    /// Logits of a channel, whole strips.
     #[inline(always)]
     pub(crate) fn logits(&self, channel: usize) -> &'a [F] {
         let from = channel * self.stride;
@@ -54,10 +54,10 @@ impl<'a, F: Number> Voxels<'a, F> {
         !self.goals.is_empty()
     }
 
-    /// The number of voxels, up to whole vectors.
+    /// The number of voxels, up to whole strips.
     #[inline(always)]
     pub(crate) fn whole(&self) -> usize {
-        self.len.next_multiple_of(F::LANES)
+        self.len.next_multiple_of(STRIP)
     }
 }
 
@@ -89,7 +89,7 @@ impl LossBatch<'_> {
     ) -> Voxels<'a, F> {
         self.read_labels(cpu.level, case, start, len, tile);
         // Excluded voxels may hold anything, so theirs are cleared in the tile.
-        let flat = flat.filter(|_| len.is_multiple_of(F::LANES) && tile.included == len as u64);
+        let flat = flat.filter(|_| len.is_multiple_of(STRIP) && tile.included == len as u64);
         if flat.is_none() {
             self.read_logits(cpu.level, tile);
         }
@@ -178,7 +178,8 @@ impl LossBatch<'_> {
         }
         let parts: Vec<_> = parts.into_iter().map(Mutex::new).collect();
         self.each_tile(cpu, &|case, start, voxels, buffer| {
-            let mut rows = parts[case * blocks + start / BLOCK].try_lock().expect("each block is written by one thread");
+            let mut rows =
+                parts[case * blocks + start / BLOCK].try_lock().expect("each block is written by one thread");
             let from = start % BLOCK;
             if voxels.len == voxels.whole() {
                 return f(voxels, &mut Rows { rows: &mut rows, from });

@@ -59,7 +59,13 @@ fn goal<S: Simd, F: Number>(simd: S, voxels: &Voxels<'_, F>, label: F::Wide<S>, 
 
 /// Adds the sums of some voxels.
 #[inline(always)]
-pub(super) fn sums<S: Simd, F: Number>(simd: S, plan: &Plan<F>, sigmoid: bool, voxels: &Voxels<'_, F>, out: &mut [f64]) {
+pub(super) fn sums<S: Simd, F: Number>(
+    simd: S,
+    plan: &Plan<F>,
+    sigmoid: bool,
+    voxels: &Voxels<'_, F>,
+    out: &mut [f64],
+) {
     let zero = F::Wide::<S>::splat(simd, F::default());
     let n = voxels.channels;
     let layout = Layout { channels: n };

@@ -48,7 +48,7 @@ pub enum Pointwise {
 /// # Conventions
 /// Overlap: a ratio a case and selected class (or a case, for generalized Dice), averaged over both; over the cases with a
 /// voxel that counts, where voxels can be excluded. With `batch_dice` the sums of all cases are one case. Without the background, channel 0 is left out of the ratios
-/// alone, after the activation. `class_weight` makes the mean over classes a weighted one. Pointwise: over all channels and all counted voxels of the batch.
+/// alone, after the activation. `class_weight` makes the mean over classes a weighted one, and multiplies the weights of generalized Dice. Pointwise: over all channels and all counted voxels of the batch.
 /// A coefficient of 0 drops its term with all its checks.
 /// # Memory
 /// Some tens of kilobytes a thread, and four numbers a class and block of 16,384 voxels.
@@ -66,7 +66,7 @@ pub struct Terms {
     pub batch_dice: bool,
     /// Smoothing of the overlap ratio.
     pub smooth: Smooth,
-    /// Weight of each class in the mean of overlap ratios, one a channel.
+    /// Weight of each class in the mean of overlap ratios, or in the sums of generalized Dice, one a channel.
     pub overlap_weight: Option<Vec<f64>>,
     /// Weight of each class in the pointwise term, one a channel.
     pub pointwise_weight: Option<Vec<f64>>,

@@ -11,10 +11,8 @@ use fearless_simd::{Select, Simd, SimdBase};
 use super::lanes::{Goal, Mask, add_sums, only, power, total};
 use super::plan::{Factors, Layout, Plan, Pointwise, Power, Sums};
 use crate::number::Number;
+use crate::tile::STRIP;
 use crate::voxels::{Rows, Voxels};
-
-/// Voxels that go through the loops together.
-const STRIP: usize = 64;
 
 /// Numbers of the voxels of a strip.
 type Strip<F> = [F; STRIP];
@@ -23,8 +21,6 @@ type Strip<F> = [F; STRIP];
 struct Part<'a, 'v, F> {
     voxels: &'a Voxels<'v, F>,
     from: usize,
-    /// Number of voxels, whole vectors.
-    len: usize,
     /// `d` of each channel.
     d: &'a mut [Strip<F>],
     /// `e` of each channel.
@@ -49,32 +45,40 @@ fn put<S: Simd, F: Number>(v: F::Wide<S>, row: &mut [F], at: usize) {
 impl<'a, 'v, F: Number> Part<'a, 'v, F> {
     #[inline(always)]
     fn new(voxels: &'a Voxels<'v, F>, d: &'a mut [Strip<F>], e: &'a mut [Strip<F>]) -> Self {
-        Self { voxels, from: 0, len: 0, d, e, sum: [F::default(); STRIP], full: [F::default(); STRIP] }
+        Self { voxels, from: 0, d, e, sum: [F::default(); STRIP], full: [F::default(); STRIP] }
     }
 
     /// Goes to the voxels from `from` on.
     #[inline(always)]
     fn go<S: Simd>(&mut self, simd: S, from: usize) {
         let n = self.d.len();
-        (self.from, self.len) = (from, STRIP.min(self.voxels.whole() - from));
-        let len = self.len;
-        for at in (0..len).step_by(F::LANES) {
-            let mut most = load(simd, self.voxels.logits(0), from + at);
-            for c in 1..n {
-                most = most.max(load(simd, self.voxels.logits(c), from + at));
-            }
-            for c in 0..n {
-                let z: F::Wide<S> = load(simd, self.voxels.logits(c), from + at);
-                put(z - most, &mut self.d[c], at);
+        self.from = from;
+        // Channel by channel, so that each is read in long pieces. The largest logits are kept where their sums will be.
+        for c in 0..n {
+            let (row, d) = (&self.voxels.logits(c)[from..from + STRIP], &mut self.d[c]);
+            for at in (0..STRIP).step_by(F::LANES) {
+                let z: F::Wide<S> = load(simd, row, at);
+                put(z, d, at);
+                let most = if c == 0 { z } else { z.max(load(simd, &self.sum, at)) };
+                put(most, &mut self.sum, at);
             }
         }
         for c in 0..n {
-            for at in (0..len).step_by(F::LANES) {
-                put(F::exp(simd, load(simd, &self.d[c], at)), &mut self.e[c], at);
+            let (d, e) = (&mut self.d[c], &mut self.e[c]);
+            for at in (0..STRIP).step_by(F::LANES) {
+                let less = load::<S, F>(simd, d, at) - load(simd, &self.sum, at);
+                put(less, d, at);
+                let [r, scale] = F::reduce_exp(simd, F::clamp_exp(simd, less));
+                put(r, e, at);
+                put(scale, &mut self.full, at);
+            }
+            for at in (0..STRIP).step_by(F::LANES) {
+                let parts = [load(simd, e, at), load(simd, &self.full, at)];
+                put(F::raise_exp(simd, parts), e, at);
             }
         }
         let one = F::Wide::<S>::splat(simd, F::from_f64(1.0));
-        for at in (0..len).step_by(F::LANES) {
+        for at in (0..STRIP).step_by(F::LANES) {
             let mut sum: F::Wide<S> = load(simd, &self.e[0], at);
             for c in 1..n {
                 sum += load(simd, &self.e[c], at);
@@ -208,7 +212,7 @@ fn sums_with<S: Simd, F: Number, const ONE_HOT: bool>(
         // a closure that is not inlined would not be compiled for the instruction set.
         macro_rules! add {
             ($kind:expr, |$c:ident, $at:ident, $label:ident| $goal:expr) => {
-                for $at in (0..part.len).step_by(F::LANES) {
+                for $at in (0..STRIP).step_by(F::LANES) {
                     let ($label, inverse) = (part.label(simd, $at), part.inverse(simd, $at));
                     for $c in 0..n {
                         let to = [&mut first[$c], &mut second[$c], &mut third[$c]];
@@ -228,7 +232,7 @@ fn sums_with<S: Simd, F: Number, const ONE_HOT: bool>(
         if plan.pointwise == Pointwise::Nothing {
             continue;
         }
-        for at in (0..part.len).step_by(F::LANES) {
+        for at in (0..STRIP).step_by(F::LANES) {
             let (term, w) = if ONE_HOT {
                 (soft_term::<S, F>(simd, plan, &part, at), zero)
             } else {
@@ -318,17 +322,13 @@ fn gradient_with<S: Simd, F: Number, const ONE_HOT: bool>(
         // Through softmax, dz_c = p_c (dp_c - sum_k p_k dp_k); the pointwise terms have dz_c = p_c sum_k t_k - t_c.
         let has_pointwise = plan.pointwise != Pointwise::Nothing;
         if has_pointwise {
-            for at in (0..part.len).step_by(F::LANES) {
+            for at in (0..STRIP).step_by(F::LANES) {
                 let common = if ONE_HOT {
                     let mut common = zero;
                     for c in 0..n {
                         let g = part.goal(simd, c, at);
                         let steep = steepness::<S, F>(simd, plan, &part.channel(simd, c, at));
-                        let t = only::<S, F>(
-                            simd,
-                            g.simd_ne(zero),
-                            steep * g * plan.positive[c] * factors.scale,
-                        );
+                        let t = only::<S, F>(simd, g.simd_ne(zero), steep * g * plan.positive[c] * factors.scale);
                         common += t;
                         // The difference is not needed any more.
                         put(t, &mut part.d[c], at);
@@ -344,7 +344,7 @@ fn gradient_with<S: Simd, F: Number, const ONE_HOT: bool>(
         }
         macro_rules! write {
             (|$c:ident, $p:ident, $b:ident, $target:ident| $slope:expr, |$i:ident, $at:ident, $label:ident| $own:expr) => {
-                for $at in (0..part.len).step_by(F::LANES) {
+                for $at in (0..STRIP).step_by(F::LANES) {
                     let ($label, inverse) = (part.label(simd, $at), part.inverse(simd, $at));
                     let mut common: F::Wide<S> = load(simd, &steep, $at);
                     for $c in 0..n {
@@ -361,13 +361,15 @@ fn gradient_with<S: Simd, F: Number, const ONE_HOT: bool>(
                         common -= $p * dp[$c];
                     }
                     for $i in 0..n {
-                        put(p[$i] * (dp[$i] + common) - $own, out.channel($i, whole), from + $at);
+                        put(p[$i] * (dp[$i] + common) - $own, &mut part.e[$i], $at);
                     }
                 }
             };
         }
         match (plan.sums, has_pointwise, ONE_HOT) {
-            (Sums::Nothing, _, false) => write!(|c, q, _b, _a| zero, |c, at, label| own::<S, F>(simd, label, c, &steep, at)),
+            (Sums::Nothing, _, false) => {
+                write!(|c, q, _b, _a| zero, |c, at, label| own::<S, F>(simd, label, c, &steep, at))
+            }
             (Sums::Nothing, _, true) => write!(|c, q, _b, _a| zero, |c, at, label| load(simd, &part.d[c], at)),
             (Sums::Squared, true, false) => {
                 write!(|c, q, b, a| b * q - a, |c, at, label| own::<S, F>(simd, label, c, &steep, at));
@@ -377,6 +379,13 @@ fn gradient_with<S: Simd, F: Number, const ONE_HOT: bool>(
             (_, true, false) => write!(|c, q, b, a| b - a, |c, at, label| own::<S, F>(simd, label, c, &steep, at)),
             (_, true, true) => write!(|c, q, b, a| b - a, |c, at, label| load(simd, &part.d[c], at)),
             (_, false, _) => write!(|c, q, b, a| b - a, |c, at, label| zero),
+        }
+        // In long pieces, as they were read.
+        for c in 0..n {
+            let (row, dz) = (&mut out.channel(c, whole)[from..from + STRIP], &part.e[c]);
+            for at in (0..STRIP).step_by(F::LANES) {
+                put(load::<S, F>(simd, dz, at), row, at);
+            }
         }
     }
 }
