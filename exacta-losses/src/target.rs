@@ -2,6 +2,7 @@
 
 use exacta_core::{Labels, Level, Result};
 
+use crate::dispatch::dispatch;
 use crate::half::{bf16_to_f32, f16_to_f32};
 use crate::number::Number;
 use crate::view::{self, Piece, View};
@@ -94,7 +95,7 @@ impl<'a> LabelViews<'a> {
             view::pieces(array, [case, 0], start, out.len(), |done, piece| match piece {
                 Piece::Slice(slice) => {
                     let out = &mut out[done..done + slice.len()];
-                    invalid += exacta_core::dispatch!(level, simd => classify(simd, slice, number, rule, out));
+                    invalid += dispatch!(level, simd => classify(simd, slice, number, rule, out));
                 }
                 Piece::Line(line) => {
                     for (out, &word) in out[done..].iter_mut().zip(line) {
