@@ -90,7 +90,8 @@ pub(crate) fn class<F: Float>(c: usize) -> F {
 /// Turns the predictions of a tile into the gradient of logits; `slopes` are the derivatives of the loss by the predictions, rows as
 /// the tile's. 0 where excluded.
 ///
-/// Softmax `p_c (s_c - sum_k p_k s_k)`, sigmoid `p_c (1 - p_c) s_c`, none `s_c`.
+/// Softmax `p_c (s_c - sum_k p_k s_k)`, sigmoid `p_c (1 - p_c) s_c`, none `s_c`. Slopes of a softmax are taken relative to that of its
+/// likeliest channel, of which the difference is free: where a prediction is sure, that slope and the sum would cancel.
 pub(crate) fn chain<F: Float>(level: Level, activation: Activation, tile: &mut Tile<F>, slopes: &[F]) {
     exacta_core::dispatch!(level, simd => chain_with(simd, activation, tile, slopes));
 }
@@ -103,18 +104,24 @@ fn chain_with<S: Simd, F: Float>(simd: S, activation: Activation, tile: &mut Til
     for at in (0..tile.len).step_by(F::LANES) {
         let keep = F::Wide::<S>::from_slice(simd, &tile.labels[at..at + F::LANES]).simd_ge(zero);
         let place = |c: usize| c * row + at..c * row + at + F::LANES;
-        let mut common = zero;
+        let (mut base, mut common) = (zero, zero);
         if activation == Activation::Softmax {
+            let mut most = zero;
             for c in 0..channels {
                 let p = F::Wide::<S>::from_slice(simd, &tile.logits[place(c)]);
-                common += p * F::Wide::<S>::from_slice(simd, &slopes[place(c)]);
+                base = p.simd_gt(most).select(F::Wide::<S>::from_slice(simd, &slopes[place(c)]), base);
+                most = p.max(most);
+            }
+            for c in 0..channels {
+                let p = F::Wide::<S>::from_slice(simd, &tile.logits[place(c)]);
+                common += p * (F::Wide::<S>::from_slice(simd, &slopes[place(c)]) - base);
             }
         }
         for c in 0..channels {
             let p = F::Wide::<S>::from_slice(simd, &tile.logits[place(c)]);
             let slope = F::Wide::<S>::from_slice(simd, &slopes[place(c)]);
             let dz = match activation {
-                Activation::Softmax => p * (slope - common),
+                Activation::Softmax => p * ((slope - base) - common),
                 Activation::Sigmoid => p * (one - p) * slope,
                 Activation::None => slope,
             };
@@ -135,4 +142,46 @@ pub(crate) fn lane_sum<S: Simd, F: Float>(
         sum += f(at..at + F::LANES);
     }
     sum.as_slice().iter().map(|x| x.to_f64()).fold(0.0, |a, b| a + b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gradient of one voxel from its logits and slopes.
+    fn gradient<F: Float>(level: Level, logits: &[f64], slopes: &[f64]) -> Vec<f64> {
+        let mut tile = Tile::<F>::new(logits.len(), false);
+        let row = tile.row;
+        let mut rows = vec![F::default(); tile.channels * row];
+        tile.len = 1;
+        tile.labels.fill(F::from_f64(-1.0));
+        tile.labels[0] = F::default();
+        for (c, (&logit, &slope)) in logits.iter().zip(slopes).enumerate() {
+            tile.logits[c * row] = F::from_f64(logit);
+            rows[c * row] = F::from_f64(slope);
+        }
+        predict(level, Activation::Softmax, &mut tile);
+        chain(level, Activation::Softmax, &mut tile, &rows);
+        (0..logits.len()).map(|c| tile.logits[c * row].to_f64()).collect()
+    }
+
+    #[test]
+    fn single_precision_keeps_its_digits_where_a_prediction_is_sure() {
+        for logits in [[0.0, 12.5, -2.0], [14.0, 0.25, 1.0], [-3.0, -1.5, 9.0], [0.5, 0.25, 0.0]] {
+            for slopes in [[1234.5, 1000.25, -250.0], [0.0, 100.0, 1.0], [2.5e4, 3.5e4, 3.0e4]] {
+                let exact = gradient::<f64>(Level::baseline(), &logits, &slopes);
+                for level in exacta_core::testing::levels() {
+                    let found = gradient::<f32>(level, &logits, &slopes);
+                    // Some ulps for predictions, differences, products and their sum, of the terms that the sum has.
+                    let largest = exact.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+                    for (found, exact) in found.iter().zip(&exact) {
+                        assert!(
+                            (found - exact).abs() < 3e-6 * largest,
+                            "{level:?} {logits:?} {slopes:?}: {found} {exact}"
+                        );
+                    }
+                }
+            }
+        }
+    }
 }
