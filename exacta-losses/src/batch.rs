@@ -151,45 +151,61 @@ impl<'a> LossBatch<'a> {
         self.map.as_ref()
     }
 
+    /// The input.
+    pub(crate) fn logits(&self) -> &LogitViews<'a> {
+        &self.logits
+    }
+
     /// Reads voxels `start..start + len` of a case.
     pub(crate) fn read<F: Number>(&self, level: Level, case: usize, start: usize, len: usize, tile: &mut Tile<F>) {
-        let channels = self.channels();
+        self.read_labels(level, case, start, len, tile);
+        self.read_logits(level, tile);
+        if self.one_hot {
+            self.read_goals(level, tile);
+        }
+    }
+
+    /// Sets the place of a tile, and reads which voxels count and their labels.
+    pub(crate) fn read_labels<F: Number>(
+        &self,
+        level: Level,
+        case: usize,
+        start: usize,
+        len: usize,
+        tile: &mut Tile<F>,
+    ) {
         (tile.case, tile.start, tile.len) = (case, start, len);
-        tile.labels[..len].fill(F::default());
-        tile.labels[len..].fill(F::from_f64(-1.0));
-        let labels = &mut tile.labels[..len];
+        let (labels, rest) = tile.labels.split_at_mut(len);
+        rest.fill(F::from_f64(-1.0));
+        labels.fill(F::default());
         if let Some(mask) = &self.mask {
             mask.numbers(level, [case, 0], start, labels);
             exacta_core::dispatch!(level, simd => exclude(simd, labels));
         }
         tile.invalid = 0;
         if !self.one_hot {
-            let rule = Rule { channels, ignore: self.ignore, all: !self.has_exclusions() };
+            let rule = Rule { channels: self.channels(), ignore: self.ignore, all: !self.has_exclusions() };
             tile.invalid = self.target.classes(level, case, start, rule, labels);
         }
-        let excluding = self.has_exclusions();
-        tile.included = if excluding {
+        tile.included = if self.has_exclusions() {
             labels.iter().map(|&label| u32::from(label >= F::default())).sum::<u32>().into()
         } else {
             len as u64
         };
-        for channel in 0..channels {
-            let row = channel * tile.row..(channel + 1) * tile.row;
-            let (logits, rest) = tile.logits[row.clone()].split_at_mut(len);
-            self.logits.read(level, [case, channel], start, logits);
-            rest.fill(F::default());
-            if excluding {
-                exacta_core::dispatch!(level, simd => clear(simd, &tile.labels[..len], logits));
-            }
-            if self.one_hot {
-                let (goals, rest) = tile.goals[row].split_at_mut(len);
-                self.target.numbers(level, [case, channel], start, goals);
-                rest.fill(F::default());
-                if excluding {
-                    exacta_core::dispatch!(level, simd => clear(simd, &tile.labels[..len], goals));
-                }
-            }
-        }
+    }
+
+    /// Reads the logits of a tile whose labels were read; 0 where excluded.
+    pub(crate) fn read_logits<F: Number>(&self, level: Level, tile: &mut Tile<F>) {
+        let read = |channel, out: &mut [F]| self.logits.read(level, [tile.case, channel], tile.start, out);
+        let excluding = tile.included < tile.len as u64;
+        fill(level, &tile.labels[..tile.len], excluding, tile.row, &mut tile.logits, &read);
+    }
+
+    /// The same for its one-hot targets.
+    pub(crate) fn read_goals<F: Number>(&self, level: Level, tile: &mut Tile<F>) {
+        let read = |channel, out: &mut [F]| self.target.numbers(level, [tile.case, channel], tile.start, out);
+        let excluding = tile.included < tile.len as u64;
+        fill(level, &tile.labels[..tile.len], excluding, tile.row, &mut tile.goals, &read);
     }
 
     /// Calls `f` for each block of voxels of each case, on all threads; results in order of case and block.
@@ -256,6 +272,25 @@ impl<'a> LossBatch<'a> {
         out: LogitsMut<'_>,
         f: impl Fn(&mut Tile<F>) + Sync,
     ) -> Result<()> {
+        self.write_tiles(cpu, out, |tile| {
+            self.read_logits(cpu.level, tile);
+            if self.one_hot {
+                self.read_goals(cpu.level, tile);
+            }
+            f(tile);
+        })
+    }
+
+    /// The same of tiles of which labels alone were read.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn write_tiles<F: Number>(
+        &self,
+        cpu: &Cpu,
+        out: LogitsMut<'_>,
+        f: impl Fn(&mut Tile<F>) + Sync,
+    ) -> Result<()> {
         if out.shape() != self.shape {
             return Err(Error::LossShape {
                 argument: "grad_input",
@@ -287,7 +322,7 @@ impl<'a> LossBatch<'a> {
             let mut tile = Tile::new(self.channels(), self.one_hot);
             for start in voxels.clone().step_by(tile.row) {
                 let len = tile.row.min(voxels.end - start);
-                self.read(cpu.level, case, start, len, &mut tile);
+                self.read_labels(cpu.level, case, start, len, &mut tile);
                 f(&mut tile);
                 out.write(cpu.level, case * blocks + start / BLOCK, &tile, codec);
             }
@@ -328,6 +363,25 @@ fn voxels_of(found: &[usize], input: &[usize]) -> Option<bool> {
 fn exclude<S, F: Number>(_: S, mask: &mut [F]) {
     for value in mask {
         *value = if *value == F::default() { F::from_f64(-1.0) } else { F::default() };
+    }
+}
+
+/// Fills the rows of a tile as `read` does, zeros where excluded and past the end.
+fn fill<F: Number>(
+    level: Level,
+    labels: &[F],
+    excluding: bool,
+    row: usize,
+    out: &mut [F],
+    read: &dyn Fn(usize, &mut [F]),
+) {
+    for (channel, out) in out.chunks_exact_mut(row).enumerate() {
+        let (values, rest) = out.split_at_mut(labels.len());
+        read(channel, values);
+        rest.fill(F::default());
+        if excluding {
+            exacta_core::dispatch!(level, simd => clear(simd, labels, values));
+        }
     }
 }
 
