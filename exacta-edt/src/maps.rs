@@ -115,13 +115,16 @@ fn image<O: Output>(
     }
     outside.distances(cpu.level, size, arithmetic, finish, out);
     let mut inside = Compact::new(lengths(&around), [0; 3]);
+    // Of a row of `around` those columns that the image has.
+    let within = around[2].start.max(margin[2])..around[2].end.min(size[2] + margin[2]);
     for (z, y) in pairs(&around) {
         let to = inside.row_mut(z - around[0].start, y - around[1].start);
         let at = [z.wrapping_sub(margin[0]), y.wrapping_sub(margin[1])];
-        for (to, x) in to.iter_mut().zip(around[2].clone()) {
-            let x = x.wrapping_sub(margin[2]);
-            let within = at[0] < size[0] && at[1] < size[1] && x < size[2];
-            *to = u8::from(!within || row(at[0], at[1])[x] == 0);
+        to.fill(1);
+        if at[0] < size[0] && at[1] < size[1] {
+            let to = &mut to[within.start - around[2].start..within.end - around[2].start];
+            let values = &row(at[0], at[1])[within.start - margin[2]..within.end - margin[2]];
+            to.iter_mut().zip(values).for_each(|(to, &value)| *to = u8::from(value == 0));
         }
     }
     let mut depths = vec![O::ZERO; lengths(&around).iter().product()];
@@ -132,9 +135,8 @@ fn image<O: Output>(
         let values = &row(z, y)[found[2].clone()];
         let out = &mut out[(z * size[1] + y) * size[2] + found[2].start..];
         for ((out, &value), &depth) in out.iter_mut().zip(values).zip(depths) {
-            if value != 0 {
-                *out = if signed { depth.negated() } else { depth };
-            }
+            let depth = if signed { depth.negated() } else { depth };
+            *out = if value != 0 { depth } else { *out };
         }
     }
     Ok(())

@@ -282,6 +282,25 @@ impl<'a> LossBatch<'a> {
         out: LogitsMut<'_>,
         f: impl Fn(&mut Tile<F>) + Sync,
     ) -> Result<()> {
+        self.write_tiles(cpu, out, |tile| {
+            self.read_logits(cpu.level, tile);
+            if self.one_hot {
+                self.read_goals(cpu.level, tile);
+            }
+            f(tile);
+        })
+    }
+
+    /// The same of tiles of which labels alone were read.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn write_tiles<F: Number>(
+        &self,
+        cpu: &Cpu,
+        out: LogitsMut<'_>,
+        f: impl Fn(&mut Tile<F>) + Sync,
+    ) -> Result<()> {
         if out.shape() != self.shape {
             return Err(Error::LossShape {
                 argument: "grad_input",
@@ -313,7 +332,7 @@ impl<'a> LossBatch<'a> {
             let mut tile = Tile::new(self.channels(), self.one_hot);
             for start in voxels.clone().step_by(tile.row) {
                 let len = tile.row.min(voxels.end - start);
-                self.read(cpu.level, case, start, len, &mut tile);
+                self.read_labels(cpu.level, case, start, len, &mut tile);
                 f(&mut tile);
                 let rows = (0..tile.channels).map(|channel| &tile.logits[tile.channel(channel)]);
                 out.write(cpu.level, case * blocks + start / BLOCK, [case, start], rows, codec);

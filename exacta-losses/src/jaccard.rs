@@ -1,5 +1,7 @@
 //! The Lovász extension of the Jaccard loss, of one row of errors.
 
+use exacta_core::Level;
+
 use crate::radix::{Ranked, sort};
 
 /// What is used again for the next row.
@@ -37,22 +39,13 @@ pub(crate) struct Row {
 ///
 /// Berman, Triki, Blaschko: The Lovász-softmax loss, 2018, algorithm 1.
 pub(crate) fn extend<F: Ranked>(
+    level: Level,
     codes: &mut [F::Code],
     [hidden, passed]: [u64; 2],
     all: bool,
     buffers: &mut Buffers<F>,
 ) -> Row {
-    let (mut foreground, mut included) = (0u64, 0u64);
-    let mut least = F::magnitude(F::NONE);
-    for &code in codes.iter() {
-        if code != F::NONE {
-            included += 1;
-            if F::foreground(code) {
-                foreground += 1;
-                least = least.min(F::magnitude(code));
-            }
-        }
-    }
+    let (foreground, included, mut least) = exacta_core::dispatch!(level, simd => survey::<_, F>(simd, codes));
     let row = Row { loss: 0.0, foreground: foreground + hidden, included: included + passed };
     if hidden > 0 {
         least = F::Code::default();
@@ -65,32 +58,43 @@ pub(crate) fn extend<F: Ranked>(
         return Row { loss: largest::<F>(codes), ..row };
     }
     let Buffers { entries, spare } = buffers;
-    entries.clear();
-    for (i, code) in codes.iter_mut().enumerate() {
-        // A voxel of the foreground never lies below the least of them.
-        if *code != F::NONE && F::magnitude(*code) >= least {
-            entries.push(F::entry(*code, u32::try_from(i).expect("checked by the caller")));
-        }
-        *code = F::keep(0.0);
-    }
-    sort::<F>(entries, spare);
-    let (mut left, mut union, mut loss) = (row.foreground, row.foreground, 0.0);
+    // A voxel of the foreground never lies below the least of them.
+    sort::<F>(codes, least, entries, spare);
+    let (mut left, mut union, mut loss) = (real(row.foreground), real(row.foreground), 0.0);
     for &entry in entries.iter() {
-        if left == 0 {
+        if left == 0.0 {
             break;
         }
         let (code, i) = F::parts(entry);
-        let weight = if F::foreground(code) {
-            left -= 1;
-            1.0 / real(union)
-        } else {
-            union += 1;
-            real(left) / (real(union - 1) * real(union))
-        };
+        // Chosen without a branch, since none could foresee it.
+        let side = F::foreground(code);
+        let (above, beside) = if side { (1.0, 1.0) } else { (left, union + 1.0) };
+        let (own, other) = if side { (1.0, 0.0) } else { (0.0, 1.0) };
+        let weight = above / (union * beside);
+        (left, union) = (left - own, union + other);
         loss += F::value(code) * weight;
         codes[i as usize] = F::keep(weight);
     }
     Row { loss, ..row }
+}
+
+/// Voxels of the foreground, voxels not left out, and the least magnitude of the foreground.
+#[inline(always)]
+fn survey<S: Copy, F: Ranked>(_: S, codes: &[F::Code]) -> (u64, u64, F::Code) {
+    let (mut foreground, mut included) = (0, 0);
+    let mut least = F::magnitude(F::NONE);
+    for codes in codes.chunks(1 << 16) {
+        let (mut of_chunk, mut counted) = (0u32, 0u32);
+        for &code in codes {
+            let counts = code != F::NONE;
+            let side = counts & F::foreground(code);
+            counted += u32::from(counts);
+            of_chunk += u32::from(side);
+            least = least.min(if side { F::magnitude(code) } else { F::magnitude(F::NONE) });
+        }
+        (foreground, included) = (foreground + u64::from(of_chunk), included + u64::from(counted));
+    }
+    (foreground, included, least)
 }
 
 /// Without foreground the Jaccard loss is 1 from the first voxel on: the largest error, the first of equal ones, weighs 1.
@@ -141,7 +145,7 @@ mod tests {
     fn check(errors: &[(f64, bool)]) {
         let (loss, weights) = naive(errors);
         let mut codes: Vec<_> = errors.iter().map(|&(error, side)| error.code(side)).collect();
-        let row = extend::<f64>(&mut codes, [0, 0], true, &mut Buffers::new());
+        let row = extend::<f64>(Level::new(), &mut codes, [0, 0], true, &mut Buffers::new());
         // Differences of numbers below 1 are off by an ulp of 1 each.
         assert!((row.loss - loss).abs() < 1e-14, "{} {loss}", row.loss);
         for (&code, weight) in codes.iter().zip(weights) {
@@ -174,7 +178,7 @@ mod tests {
         let (loss, weights) = naive(&errors);
         let mut codes: Vec<_> =
             errors.iter().map(|&(e, side)| if e > 0.0 { e.code(side) } else { f64::NONE }).collect();
-        let row = extend::<f64>(&mut codes, [1, 2], true, &mut Buffers::new());
+        let row = extend::<f64>(Level::new(), &mut codes, [1, 2], true, &mut Buffers::new());
         assert!((row.loss - loss).abs() < 1e-15);
         assert_eq!((row.foreground, row.included), (2, 5));
         for i in [0, 1, 4] {

@@ -173,4 +173,40 @@ impl<'a> LogitViews<'a> {
             Self::F64(array) => view::read(level, array, at, start, out, |word| Plain::<f64>::new().load(word)),
         }
     }
+
+    /// Some of the voxels `start..start + len` of a channel as numbers, by their place among these.
+    pub(crate) fn gather<F: Number>(
+        &self,
+        level: Level,
+        at: [usize; 2],
+        (start, len): (usize, usize),
+        places: &[u16],
+        out: &mut [F],
+    ) {
+        match self {
+            Self::F32(array) if array.is_standard_layout() => gather_flat(array, at, start, places, out),
+            Self::F64(array) if array.is_standard_layout() => gather_flat(array, at, start, places, out),
+            _ => {
+                let mut all = vec![F::default(); len];
+                self.read(level, at, start, &mut all);
+                out.iter_mut().zip(places).for_each(|(out, &place)| *out = all[usize::from(place)]);
+            }
+        }
+    }
+}
+
+/// [`LogitViews::gather`] of numbers that lie one after the other.
+fn gather_flat<T: Number, F: Number>(
+    array: &View<'_, T>,
+    [case, channel]: [usize; 2],
+    start: usize,
+    places: &[u16],
+    out: &mut [F],
+) {
+    let (_, channels, n0, n1, n2, n3) = array.dim();
+    let flat = array.to_slice().expect("in standard layout");
+    let flat = &flat[(case * channels + channel) * (n0 * n1 * n2 * n3) + start..];
+    for (out, &place) in out.iter_mut().zip(places) {
+        *out = Plain::<T>::new().load(flat[usize::from(place)]);
+    }
 }

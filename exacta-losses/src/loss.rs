@@ -1,5 +1,7 @@
 //! What every loss offers: a value with what its gradient needs, and the gradient.
 
+use std::borrow::Cow;
+
 use exacta_core::{Cpu, Result};
 
 use crate::batch::LossBatch;
@@ -65,30 +67,30 @@ pub struct Forward {
     /// One value, or one a case for a loss without reduction.
     pub values: Vec<f64>,
     /// What the backward pass needs.
-    pub saved: Saved,
+    pub saved: Saved<'static>,
 }
 
 /// What a forward pass leaves for the backward pass.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Saved {
+pub struct Saved<'a> {
     /// A few numbers a case and class.
     pub numbers: Vec<f64>,
     /// Something a voxel, for the losses that cannot do without.
-    pub kept: Kept,
+    pub kept: Kept<'a>,
 }
 
-/// Something a voxel.
+/// Something a voxel: as it was made, or borrowed from who kept it.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub enum Kept {
+pub enum Kept<'a> {
     /// Nothing: every voxel-wise loss recomputes.
     #[default]
     Nothing,
     /// Single precision.
-    F32(Vec<f32>),
+    F32(Cow<'a, [f32]>),
     /// Double precision.
-    F64(Vec<f64>),
+    F64(Cow<'a, [f64]>),
     /// Bytes.
-    U8(Vec<u8>),
+    U8(Cow<'a, [u8]>),
     /// Whole numbers.
-    U32(Vec<u32>),
+    U32(Cow<'a, [u32]>),
 }

@@ -150,7 +150,7 @@ impl Rows {
         cpu.threads.map(rows.len(), |r| {
             let mut codes = rows[r].try_lock().expect("each row is taken once");
             let mut mine = take().unwrap_or_else(Buffers::new);
-            let row = extend::<F>(&mut codes, hidden.get(r).copied().unwrap_or_default(), all, &mut mine);
+            let row = extend::<F>(cpu.level, &mut codes, hidden.get(r).copied().unwrap_or_default(), all, &mut mine);
             buffers.lock().expect("no holder of the lock panics").push(mine);
             row
         })

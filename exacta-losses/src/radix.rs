@@ -15,6 +15,8 @@ pub(crate) trait Ranked: Copy + PartialOrd + Send + Sync + Debug + 'static {
     const NONE: Self::Code;
     /// Bits of the key that order, from the lowest on.
     const DIGITS: &'static [(u32, u32)];
+    /// The same for few codes: small tables, more passes.
+    const SHORT: &'static [(u32, u32)];
 
     /// `magnitude << 1 | foreground` of an error that is not negative, or NaN.
     fn code(self, foreground: bool) -> Self::Code;
@@ -41,12 +43,13 @@ pub(crate) trait Ranked: Copy + PartialOrd + Send + Sync + Debug + 'static {
 }
 
 macro_rules! ranked {
-    ($float:ty, $code:ty, $entry:ty, $digits:expr) => {
+    ($float:ty, $code:ty, $entry:ty, $digits:expr, $short:expr) => {
         impl Ranked for $float {
             type Code = $code;
             type Entry = $entry;
             const NONE: $code = <$code>::MAX;
             const DIGITS: &'static [(u32, u32)] = $digits;
+            const SHORT: &'static [(u32, u32)] = $short;
 
             #[inline(always)]
             fn code(self, foreground: bool) -> $code {
@@ -115,30 +118,73 @@ macro_rules! ranked {
         }
     };
 }
-ranked!(f32, u32, u64, &[(0, 10), (10, 10), (20, 11)]);
-ranked!(f64, u64, u128, &[(0, 10), (10, 10), (20, 10), (30, 11), (41, 11), (52, 11)]);
+// Errors are spread over few exponents, so a wide highest digit still has few values: each pass writes to some 500 places.
+ranked!(f32, u32, u64, &[(0, 9), (9, 9), (18, 13)], &[(0, 8), (8, 8), (16, 8), (24, 7)]);
+ranked!(
+    f64,
+    u64,
+    u128,
+    &[(0, 10), (10, 10), (20, 10), (30, 11), (41, 11), (52, 11)],
+    &[(0, 8), (8, 8), (16, 8), (24, 8), (32, 8), (40, 8), (48, 8), (56, 7)]
+);
 
-/// Sorts entries by descending error, equal errors by index if they come in its order. `spare` is overwritten.
+/// The digits by which so many codes are told apart.
+pub(crate) const fn digits<F: Ranked>(codes: usize) -> &'static [(u32, u32)] {
+    if codes < 1 << 14 { F::SHORT } else { F::DIGITS }
+}
+
+/// Sorts the codes that are not left out and not below a magnitude by descending error, equal errors by index; every code gives way
+/// to a kept 0. `spare` is overwritten.
 ///
-/// Least digit first, stable; a digit that all entries share is passed over. Each pass reads and writes every entry once.
-pub(crate) fn sort<F: Ranked>(entries: &mut Vec<F::Entry>, spare: &mut Vec<F::Entry>) {
-    let n = entries.len();
-    spare.clear();
-    spare.resize(n, F::Entry::default());
-    let mut counts: Vec<Vec<u32>> = F::DIGITS.iter().map(|&(_, bits)| vec![0; 1 << bits]).collect();
-    for &entry in entries.iter() {
-        for (counts, &digit) in counts.iter_mut().zip(F::DIGITS) {
-            counts[F::digit(entry, digit)] += 1;
+/// Least digit first, stable; a digit that all share is passed over. One read counts all digits, the first pass takes the codes
+/// themselves, and each other pass reads and writes every entry once. There are fewer than 2^32 codes.
+pub(crate) fn sort<F: Ranked>(
+    codes: &mut [F::Code],
+    least: F::Code,
+    entries: &mut Vec<F::Entry>,
+    spare: &mut Vec<F::Entry>,
+) {
+    let digits = digits::<F>(codes.len());
+    let mut counts: Vec<Vec<u32>> = digits.iter().map(|&(_, bits)| vec![0; 1 << bits]).collect();
+    let takes = |code: F::Code| code != F::NONE && F::magnitude(code) >= least;
+    // A digit of an entry is what its code's lacks to the largest.
+    let digit_of = |code, digit: (u32, u32)| ((1 << digit.1) - 1) ^ F::code_digit(code, digit);
+    let (mut n, mut some) = (0, None);
+    for &code in codes.iter().filter(|&&code| takes(code)) {
+        for (counts, &digit) in counts.iter_mut().zip(digits) {
+            counts[digit_of(code, digit)] += 1;
         }
+        n += 1;
+        some = Some(code);
     }
-    for (counts, &digit) in counts.iter_mut().zip(F::DIGITS) {
-        if n == 0 || counts[F::digit(entries[0], digit)] as usize == n {
+    let mut passes = Vec::new();
+    for (mut counts, &digit) in counts.into_iter().zip(digits) {
+        if some.is_none_or(|code| counts[digit_of(code, digit)] as usize == n) {
             continue;
         }
         let mut start = 0;
-        for count in counts.iter_mut() {
+        for count in &mut counts {
             start += std::mem::replace(count, start);
         }
+        passes.push((counts, digit));
+    }
+    let mut passes = passes.into_iter();
+    let mut pass = passes.next();
+    let mut next = 0;
+    entries.resize(n, F::Entry::default());
+    for (i, code) in (0..).zip(codes.iter_mut()) {
+        if takes(*code) {
+            let place = match &mut pass {
+                Some((counts, digit)) => &mut counts[digit_of(*code, *digit)],
+                None => &mut next,
+            };
+            entries[*place as usize] = F::entry(*code, i);
+            *place += 1;
+        }
+        *code = F::keep(0.0);
+    }
+    for (mut counts, digit) in passes {
+        spare.resize(n, F::Entry::default());
         for &entry in entries.iter() {
             let place = &mut counts[F::digit(entry, digit)];
             spare[*place as usize] = entry;
@@ -153,11 +199,10 @@ mod tests {
     use super::*;
 
     fn check<F: Ranked>(values: &[(F, bool)]) {
-        let index = |i: usize| u32::try_from(i).expect("few");
-        let mut entries: Vec<_> =
-            values.iter().enumerate().map(|(i, &(value, side))| F::entry(value.code(side), index(i))).collect();
-        let mut spare = Vec::new();
-        sort::<F>(&mut entries, &mut spare);
+        let mut codes: Vec<_> = values.iter().map(|&(value, side)| value.code(side)).collect();
+        let (mut entries, mut spare) = (Vec::new(), Vec::new());
+        sort::<F>(&mut codes, F::Code::default(), &mut entries, &mut spare);
+        assert!(codes.iter().all(|&code| code == F::keep(0.0)));
         let mut expected: Vec<usize> = (0..values.len()).collect();
         expected.sort_by(|&a, &b| values[b].0.partial_cmp(&values[a].0).expect("no NaN"));
         let found: Vec<usize> = entries.iter().map(|&entry| F::parts(entry).1 as usize).collect();
@@ -177,6 +222,13 @@ mod tests {
         check(&doubles.iter().enumerate().map(|(i, &v)| (v, i % 2 == 0)).collect::<Vec<_>>());
         check::<f32>(&[]);
         check(&[(0.5f64, true)]);
+    }
+
+    #[test]
+    fn many_are_sorted_by_wider_digits() {
+        let values = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as f32 / 2f32.powi((i % 30) as i32);
+        check(&(0..20_000).map(|i| (values(i), i % 5 == 0)).collect::<Vec<_>>());
+        check(&(0..20_000).map(|i| (f64::from(values(i)) / 3.0, i % 5 == 0)).collect::<Vec<_>>());
     }
 
     #[test]

@@ -24,12 +24,12 @@ pub(crate) trait Real:
 /// What losses that keep something a voxel are computed in.
 pub(crate) trait Float: Number + Real + Ranked {
     /// Numbers to be kept.
-    fn keep_all(values: Vec<Self>) -> Kept;
+    fn keep_all(values: Vec<Self>) -> Kept<'static>;
     /// The numbers kept, if they are as many as the batch asks for.
     ///
     /// # Errors
     /// [`Error::LossOption`].
-    fn kept_all(kept: &Kept, count: usize) -> Result<&[Self], Error>;
+    fn kept_all<'a>(kept: &'a Kept<'_>, count: usize) -> Result<&'a [Self], Error>;
     /// Where a distance stage writes.
     fn distances(out: &mut [Self]) -> DistancesMut<'_>;
 }
@@ -43,11 +43,11 @@ pub(crate) fn not_kept(count: usize) -> Error {
 macro_rules! floats {
     ($($float:ty => $variant:ident),+) => {$(
         impl Float for $float {
-            fn keep_all(values: Vec<Self>) -> Kept {
-                Kept::$variant(values)
+            fn keep_all(values: Vec<Self>) -> Kept<'static> {
+                Kept::$variant(values.into())
             }
 
-            fn kept_all(kept: &Kept, count: usize) -> Result<&[Self], Error> {
+            fn kept_all<'a>(kept: &'a Kept<'_>, count: usize) -> Result<&'a [Self], Error> {
                 match kept {
                     Kept::$variant(values) if values.len() == count => Ok(values),
                     _ => Err(not_kept(count)),

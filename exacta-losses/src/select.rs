@@ -2,7 +2,7 @@
 
 use exacta_core::parallel::Threads;
 
-use crate::radix::Ranked;
+use crate::radix::{Ranked, digits};
 
 /// Values looked at by one task.
 const TASK: usize = 1 << 16;
@@ -26,47 +26,29 @@ impl<C: Ord + Copy> Cut<C> {
 
 /// The k largest codes, those left out aside. `k` is positive and not above their number.
 ///
-/// One read of the codes for each digit, the highest first, counting what agrees with the digits found; then one for ties.
+/// One read of the codes counts the highest digit, one keeps those that agree with it; the other digits are found among these.
 pub(crate) fn largest<F: Ranked>(threads: &Threads, codes: &[F::Code], k: u64) -> Cut<F::Code> {
     let tasks = codes.len().div_ceil(TASK);
     let part = |task: usize| &codes[task * TASK..codes.len().min((task + 1) * TASK)];
+    let (&top, lower) = digits::<F>(codes.len()).split_last().expect("codes have digits");
     let mut wanted = k;
-    // What is known: the magnitude above some bits.
-    let (mut bits, mut known) = (0, None::<u64>);
-    for &digit in F::DIGITS.iter().rev() {
-        let counts = threads.map(tasks, |task| {
-            let mut counts = vec![0u32; 1 << digit.1];
-            match known {
-                None => {
-                    for &code in part(task) {
-                        counts[F::code_digit(code, digit)] += u32::from(code != F::NONE);
-                    }
-                }
-                Some(known) => {
-                    for &code in part(task) {
-                        if F::above(code, bits) == known && code != F::NONE {
-                            counts[F::code_digit(code, digit)] += 1;
-                        }
-                    }
-                }
-            }
-            counts
-        });
-        let mut value = 1 << digit.1;
-        loop {
-            value -= 1;
-            let count: u64 = counts.iter().map(|counts| u64::from(counts[value])).sum();
-            if count >= wanted || value == 0 {
-                break;
-            }
-            wanted -= count;
-        }
-        known = Some(known.unwrap_or(0) << digit.1 | value as u64);
+    let counts = threads.map(tasks, |task| tally::<F>(part(task).iter(), top));
+    // The magnitude above some bits.
+    let mut known = find(&counts, &mut wanted);
+    let agree = |code: &F::Code| F::above(*code, top.0) == known && *code != F::NONE;
+    let kept = threads.map(tasks, |task| part(task).iter().copied().filter(agree).collect::<Vec<_>>());
+    let few = kept.iter().map(Vec::len).sum::<usize>() < TASK;
+    let threads = if few { &Threads::Serial } else { threads };
+    let mut bits = top.0;
+    for &digit in lower.iter().rev() {
+        let counts = threads
+            .map(tasks, |task| tally::<F>(kept[task].iter().filter(|&&code| F::above(code, bits) == known), digit));
+        known = known << digit.1 | find(&counts, &mut wanted);
         bits = digit.0;
     }
-    let is = |code: F::Code| Some(F::above(code, 0)) == known && code != F::NONE;
-    let ties = threads.map(tasks, |task| part(task).iter().filter(|&&code| is(code)).count() as u64);
-    for (task, count) in ties.into_iter().enumerate() {
+    let is = |code: F::Code| F::above(code, 0) == known && code != F::NONE;
+    for (task, kept) in kept.iter().enumerate() {
+        let count = kept.iter().filter(|&&code| is(code)).count() as u64;
         if count < wanted {
             wanted -= count;
             continue;
@@ -80,7 +62,37 @@ pub(crate) fn largest<F: Ranked>(threads: &Threads, codes: &[F::Code], k: u64) -
             }
         }
     }
-    unreachable!("there are k values")
+    Cut { threshold: F::Code::default(), ties_before: codes.len() }
+}
+
+/// How many codes have each value of a digit.
+#[inline(always)]
+fn tally<'a, F: Ranked>(codes: impl Iterator<Item = &'a F::Code>, digit: (u32, u32)) -> Vec<u32> {
+    // Two tables, since neighbours often have the same digit and would wait for each other.
+    let size = 1 << digit.1;
+    let mut counts = vec![0u32; 2 * size];
+    let mut table = 0;
+    for &code in codes {
+        counts[table + F::code_digit(code, digit)] += u32::from(code != F::NONE);
+        table ^= size;
+    }
+    let (first, second) = counts.split_at_mut(size);
+    first.iter_mut().zip(second).for_each(|(first, second)| *first += *second);
+    counts.truncate(size);
+    counts
+}
+
+/// The digit of the `wanted`-th largest, which becomes its rank among those of this digit.
+fn find(counts: &[Vec<u32>], wanted: &mut u64) -> u64 {
+    let mut value = counts.first().map_or(1, Vec::len);
+    loop {
+        value -= 1;
+        let count: u64 = counts.iter().map(|counts| u64::from(counts[value])).sum();
+        if count >= *wanted || value == 0 {
+            return value as u64;
+        }
+        *wanted -= count;
+    }
 }
 
 #[cfg(test)]

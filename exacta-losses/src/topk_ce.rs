@@ -123,7 +123,11 @@ impl TopKCe {
             let mut entropy = [F::default(); 512];
             let (case, start, len) = (tile.case, tile.start, tile.len);
             if ranked {
-                predict_with_entropy(cpu.level, tile, &mut entropy);
+                if overlap.is_some() {
+                    predict_with_entropy(cpu.level, tile, &mut entropy);
+                } else {
+                    exacta_core::dispatch!(cpu.level, simd => entropies(simd, tile, &mut entropy));
+                }
                 if let Some(weights) = &weights {
                     exacta_core::dispatch!(cpu.level, simd => weigh(simd, &tile.labels[..len], weights, &mut entropy));
                 }
@@ -159,7 +163,7 @@ impl TopKCe {
             scale = self.lambda_ce / k;
             let (sum, chosen) = choose::<F>(cpu, batch, &codes, k.min(included));
             out.values[0] += scale * sum;
-            out.saved.kept = Kept::U8(chosen);
+            out.saved.kept = Kept::U8(chosen.into());
         }
         out.saved.numbers.push(scale);
         Ok(out)
@@ -191,30 +195,84 @@ impl TopKCe {
         };
         let scale = F::from_f64(scale * incoming);
         let weights = self.weights::<F>();
-        batch.write_gradient::<F>(cpu, grad_input, |tile| {
-            let mut share = [F::default(); 512];
-            let mut any = false;
+        batch.write_tiles::<F>(cpu, grad_input, |tile| {
+            let (mut places, mut count) = ([0; 512], 0);
             if !chosen.is_empty() {
                 let bytes = &chosen[tile.case * per_case + tile.start / 8..];
-                for (share, byte) in share[..tile.len].chunks_mut(8).zip(bytes) {
-                    any |= *byte != 0;
-                    for (i, share) in share.iter_mut().enumerate() {
-                        *share = if byte >> i & 1 == 1 { scale } else { F::ZERO };
+                count = places_of(&bytes[..tile.len.div_ceil(8)], &mut places);
+            }
+            let places = &places[..count];
+            let factors = factors.get(if factors.len() == 1 { 0 } else { tile.case });
+            if factors.is_none() && count < tile.len / 2 {
+                tile.logits.fill(F::ZERO);
+                if count > 0 {
+                    let mut few = gathered(cpu, batch, tile, places);
+                    let mut shares = [scale; 512];
+                    self.finish(cpu, &mut few, None, false, weights.as_deref(), &mut shares);
+                    for (c, values) in tile.logits.chunks_exact_mut(tile.row).enumerate() {
+                        let few = &few.logits[few.channel(c)];
+                        places.iter().zip(few).for_each(|(&place, &value)| values[usize::from(place)] = value);
                     }
                 }
-            }
-            if let Some(weights) = &weights {
-                exacta_core::dispatch!(cpu.level, simd => weigh(simd, &tile.labels[..tile.len], weights, &mut share));
-            }
-            let factors = factors.get(if factors.len() == 1 { 0 } else { tile.case });
-            if !any && factors.is_none() {
-                tile.logits.fill(F::ZERO);
                 return;
             }
-            predict(cpu.level, Activation::Softmax, tile);
-            exacta_core::dispatch!(cpu.level, simd => gradient(simd, tile, factors, squared, &share));
+            batch.read_logits(cpu.level, tile);
+            let mut shares = [F::ZERO; 512];
+            places.iter().for_each(|&place| shares[usize::from(place)] = scale);
+            self.finish(cpu, tile, factors, squared, weights.as_deref(), &mut shares);
         })
     }
+
+    /// Turns the logits of a tile into the gradient; each voxel's share of the cross-entropy is still to be weighted.
+    fn finish<F: Float>(
+        &self,
+        cpu: &Cpu,
+        tile: &mut Tile<F>,
+        factors: Option<&Factors<F>>,
+        squared: bool,
+        weights: Option<&[F]>,
+        shares: &mut [F],
+    ) {
+        if let Some(weights) = weights {
+            exacta_core::dispatch!(cpu.level, simd => weigh(simd, &tile.labels[..tile.len], weights, shares));
+        }
+        predict(cpu.level, Activation::Softmax, tile);
+        exacta_core::dispatch!(cpu.level, simd => gradient(simd, tile, factors, squared, shares));
+    }
+}
+
+/// The places of set bits, in order; their number.
+fn places_of(bytes: &[u8], places: &mut [u16; 512]) -> usize {
+    let mut count = 0;
+    for (&byte, first) in bytes.iter().zip((0..).step_by(8)) {
+        let mut left = byte;
+        while left != 0 {
+            places[count] = first + u16::try_from(left.trailing_zeros()).expect("below 8");
+            count += 1;
+            left &= left - 1;
+        }
+    }
+    count
+}
+
+/// Some voxels of a tile, by their places, as a tile of their own.
+fn gathered<F: Float>(cpu: &Cpu, batch: &LossBatch<'_>, tile: &Tile<F>, places: &[u16]) -> Tile<F> {
+    let row = places.len().next_multiple_of(F::LANES);
+    let mut few = Tile {
+        len: places.len(),
+        row,
+        logits: vec![F::ZERO; tile.channels * row],
+        labels: vec![F::from_f64(-1.0); row],
+        goals: Vec::new(),
+        included: places.len() as u64,
+        ..*tile
+    };
+    few.labels.iter_mut().zip(places).for_each(|(label, &place)| *label = tile.labels[usize::from(place)]);
+    for (c, out) in few.logits.chunks_exact_mut(row).enumerate() {
+        let out = &mut out[..places.len()];
+        batch.logits().gather(cpu.level, [tile.case, c], (tile.start, tile.len), places, out);
+    }
+    few
 }
 
 /// Refuses weights that are not one a channel, finite and not negative.
@@ -253,18 +311,27 @@ fn choose<F: Float>(cpu: &Cpu, batch: &LossBatch<'_>, codes: &[F::Code], k: f64)
     let per_case = voxels.div_ceil(8);
     let parts = batch.map_blocks(cpu, |case, block| {
         let first = case * voxels + block.start;
-        // Eight sums, so that none waits for the one before.
-        let mut sums = [0.0; 8];
-        let mut bytes = vec![0u8; block.len().div_ceil(8)];
         let codes = &codes[first..first + block.len()];
-        for ((byte, codes), at) in bytes.iter_mut().zip(codes.chunks(8)).zip((first..).step_by(8)) {
+        let mut bytes = vec![0u8; codes.len().div_ceil(8)];
+        let (out, least) = (&mut bytes[..], cut.threshold);
+        // Values equal to the threshold are all chosen up to a certain index.
+        if first >= cut.ties_before {
+            exacta_core::dispatch!(cpu.level, simd => mark::<_, F>(simd, codes, |code| code > least, out));
+        } else if first + codes.len() <= cut.ties_before {
+            exacta_core::dispatch!(cpu.level, simd => mark::<_, F>(simd, codes, |code| code >= least, out));
+        } else {
             for (i, &code) in codes.iter().enumerate() {
-                let takes = (code != F::NONE) & cut.takes(code, at + i);
-                sums[i] += if takes { F::value(code) } else { 0.0 };
-                *byte |= u8::from(takes) << i;
+                out[i / 8] |= u8::from(code != F::NONE && cut.takes(code, first + i)) << (i % 8);
             }
         }
-        let sum = sums.iter().fold(0.0, |sum, part| sum + part);
+        let mut sum = 0.0;
+        for (&byte, codes) in bytes.iter().zip(codes.chunks(8)) {
+            let mut left = byte;
+            while left != 0 {
+                sum += F::value(codes[left.trailing_zeros() as usize]);
+                left &= left - 1;
+            }
+        }
         (case, block.start, sum, bytes)
     });
     let mut chosen = vec![0; batch.cases() * per_case];
@@ -277,6 +344,44 @@ fn choose<F: Float>(cpu: &Cpu, batch: &LossBatch<'_>, codes: &[F::Code], k: f64)
 }
 
 const _: () = assert!(BLOCK.is_multiple_of(8), "blocks start at whole bytes");
+
+/// A bit for each code that is not left out and that `takes` holds for.
+#[inline(always)]
+fn mark<S: Copy, F: Float>(_: S, codes: &[F::Code], takes: impl Fn(F::Code) -> bool, out: &mut [u8]) {
+    let bit = |code: F::Code| u8::from((code != F::NONE) & takes(code));
+    let (whole, rest) = codes.as_chunks::<8>();
+    for (out, codes) in out.iter_mut().zip(whole) {
+        *out = (0..8).fold(0, |byte, i| byte | bit(codes[i]) << i);
+    }
+    for (i, &code) in rest.iter().enumerate() {
+        out[whole.len()] |= bit(code) << i;
+    }
+}
+
+/// Cross-entropy `-log p_y` of each voxel, as [`predict_with_entropy`] does.
+#[inline(always)]
+fn entropies<S: Simd, F: Float>(simd: S, tile: &Tile<F>, out: &mut [F]) {
+    let zero = F::Wide::<S>::splat(simd, F::default());
+    let one = F::Wide::<S>::splat(simd, F::from_f64(1.0));
+    for at in (0..tile.len).step_by(F::LANES) {
+        let label = F::Wide::<S>::from_slice(simd, &tile.labels[at..at + F::LANES]);
+        let logits = |c: usize| F::Wide::<S>::from_slice(simd, &tile.logits[c * tile.row + at..][..F::LANES]);
+        let most = (1..tile.channels).fold(logits(0), |most, c| most.max(logits(c)));
+        let (mut rest, mut ties, mut own) = (zero, zero - one, zero);
+        for c in 0..tile.channels {
+            let less = logits(c) - most;
+            let top = less.simd_eq(zero);
+            rest += top.select(zero, F::exp(simd, less));
+            ties += top.select(one, zero);
+            own = label.simd_eq(F::Wide::<S>::splat(simd, class(c))).select(less, own);
+        }
+        // What rounding loses of 1 + r is put back.
+        let rest = rest + ties;
+        let sum = rest + one;
+        let log = F::log(simd, sum) + (rest - (sum - one)) / sum;
+        (log - own).store_slice(&mut out[at..at + F::LANES]);
+    }
+}
 
 #[inline(always)]
 fn encode<S: Copy, F: Float>(_: S, entropy: &[F], labels: &[F], out: &mut [F::Code]) {

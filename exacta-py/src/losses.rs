@@ -1,5 +1,7 @@
 //! Losses: values, gradients and pooled sums, by name.
 
+use std::borrow::Cow;
+
 use exacta_core::{Cpu, Labels, Level};
 use exacta_losses::{Kept, Logits, LogitsMut, Loss, LossBatch, Param, Params, Saved, Statistics, Target};
 use ndarray::Array2;
@@ -186,23 +188,49 @@ type Outcome<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Optio
 fn outcome(py: Python<'_>, forward: exacta_losses::Forward) -> Outcome<'_> {
     let kept = match forward.saved.kept {
         Kept::Nothing => None,
-        Kept::F32(values) => Some(values.into_pyarray(py).into_any()),
-        Kept::F64(values) => Some(values.into_pyarray(py).into_any()),
-        Kept::U8(values) => Some(values.into_pyarray(py).into_any()),
-        Kept::U32(values) => Some(values.into_pyarray(py).into_any()),
+        Kept::F32(values) => Some(values.into_owned().into_pyarray(py).into_any()),
+        Kept::F64(values) => Some(values.into_owned().into_pyarray(py).into_any()),
+        Kept::U8(values) => Some(values.into_owned().into_pyarray(py).into_any()),
+        Kept::U32(values) => Some(values.into_owned().into_pyarray(py).into_any()),
     };
     (forward.values.into_pyarray(py), forward.saved.numbers.into_pyarray(py), kept)
 }
 
-fn kept(array: Option<&Bound<'_, PyUntypedArray>>) -> PyResult<Kept> {
-    let Some(array) = array else { return Ok(Kept::Nothing) };
-    let dtype = array.dtype();
-    Ok(match (dtype.kind(), dtype.itemsize()) {
-        (b'f', 4) => Kept::F32(borrow(array)?.to_vec()?),
-        (b'f', 8) => Kept::F64(borrow(array)?.to_vec()?),
-        (b'u', 1) => Kept::U8(borrow(array)?.to_vec()?),
-        (b'u', 4) => Kept::U32(borrow(array)?.to_vec()?),
-        _ => return Err(ExactaTypeError::new_err(format!("kept must be what the forward pass gave; got {dtype}"))),
+/// A borrowed array that a forward pass made.
+enum HeldKept<'py> {
+    F32(numpy::PyReadonlyArrayDyn<'py, f32>),
+    F64(numpy::PyReadonlyArrayDyn<'py, f64>),
+    U8(numpy::PyReadonlyArrayDyn<'py, u8>),
+    U32(numpy::PyReadonlyArrayDyn<'py, u32>),
+}
+
+impl<'py> HeldKept<'py> {
+    fn new(array: &Bound<'py, PyUntypedArray>) -> PyResult<Self> {
+        let dtype = array.dtype();
+        Ok(match (dtype.kind(), dtype.itemsize()) {
+            (b'f', 4) => Self::F32(borrow(array)?),
+            (b'f', 8) => Self::F64(borrow(array)?),
+            (b'u', 1) => Self::U8(borrow(array)?),
+            (b'u', 4) => Self::U32(borrow(array)?),
+            _ => return Err(ExactaTypeError::new_err(format!("kept must be what the forward pass gave; got {dtype}"))),
+        })
+    }
+
+    fn kept(&self) -> PyResult<Kept<'_>> {
+        Ok(match self {
+            Self::F32(array) => Kept::F32(in_place(array)?),
+            Self::F64(array) => Kept::F64(in_place(array)?),
+            Self::U8(array) => Kept::U8(in_place(array)?),
+            Self::U32(array) => Kept::U32(in_place(array)?),
+        })
+    }
+}
+
+/// The elements of an array, copied only where they do not lie one after the other.
+fn in_place<'a, T: numpy::Element + Copy>(array: &'a numpy::PyReadonlyArrayDyn<'_, T>) -> PyResult<Cow<'a, [T]>> {
+    Ok(match array.as_slice() {
+        Ok(slice) => Cow::Borrowed(slice),
+        Err(_) => Cow::Owned(array.to_vec()?),
     })
 }
 
@@ -252,7 +280,9 @@ pub(crate) fn loss_backward<'py>(
     let arguments = Arguments::new(name, params, &given)?;
     let mut output = Output::new(grad_input, input_half)?;
     let output = output.logits();
-    let saved = Saved { numbers: saved.as_array().to_vec(), kept: self::kept(kept)? };
+    let kept = kept.map(HeldKept::new).transpose()?;
+    let kept = kept.as_ref().map_or(Ok(Kept::Nothing), HeldKept::kept)?;
+    let saved = Saved { numbers: saved.as_array().to_vec(), kept };
     let grad_output = grad_output.as_array().to_vec();
     arguments.run(py, |loss, cpu, batch| loss.backward(cpu, batch, &saved, &grad_output, output))
 }

@@ -110,6 +110,41 @@ def check_model(rank, ranks, backend):
         close(parameter.grad, dict(alone.named_parameters())[name].grad, f"{backend} DDP {name}")
 
 
+def check_compiled(rank, ranks, backend):
+    """Sums over processes inside compiled programs: what eager mode gives, values and gradients."""
+    for kind, options in CASES[7:8] + CASES[9:]:
+        torch._dynamo.reset()
+        parts = batches(ranks, None, None)
+        logits, labels, mask = parts[rank]
+        loss = build(kind, options, backend, True)
+        results = []
+        for program in (loss, torch.compile(loss, backend="aot_eager")):
+            leaf = logits.clone().requires_grad_()
+            value = program(leaf * 2, labels, mask=mask)
+            value.backward()
+            results.append((value.detach(), leaf.grad))
+        for (wanted, found), what in zip(zip(*results, strict=True), ("value", "gradient"), strict=True):
+            close(found, wanted, f"{kind.__name__} {options} {backend} compiled, {what}")
+
+
+def check_compiled_model(rank, ranks, backend):
+    """A compiled step with DDP: the gradient of the whole batch."""
+    torch._dynamo.reset()
+    parts = batches(ranks, None, None)
+    whole = [torch.cat(tensors) for tensors in zip(*parts, strict=True)]
+    torch.manual_seed(0)
+    model = nn.Conv2d(3, 3, 3, padding=1).double()
+    alone = nn.Conv2d(3, 3, 3, padding=1).double()
+    alone.load_state_dict(model.state_dict())
+    build(losses.DiceCELoss, {}, "torch", False)(alone(whole[0]), whole[1]).backward()
+    parallel = nn.parallel.DistributedDataParallel(model)
+    loss = build(losses.DiceCELoss, {}, backend, True)
+    program = torch.compile(lambda x, y: loss(parallel(x), y), backend="aot_eager")
+    program(parts[rank][0], parts[rank][1]).backward()
+    for name, parameter in model.named_parameters():
+        close(parameter.grad, dict(alone.named_parameters())[name].grad, f"{backend} compiled DDP {name}")
+
+
 def main():
     rank, ranks, store = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
     torch.set_num_threads(1)
@@ -119,6 +154,9 @@ def main():
         check_no_voxel_anywhere(backend)
         check_bad_label(rank, backend)
         check_model(rank, ranks, backend)
+        if ranks == 2:
+            check_compiled(rank, ranks, backend)
+            check_compiled_model(rank, ranks, backend)
     distributed.barrier()
     distributed.destroy_process_group()
     sys.stdout.flush()

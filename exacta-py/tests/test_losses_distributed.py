@@ -23,7 +23,7 @@ def test_ranks(ranks, tmp_path):
         for rank in range(ranks)
     ]
     try:
-        texts = [run.communicate(timeout=120)[0].decode() for run in runs]
+        texts = [run.communicate(timeout=300)[0].decode() for run in runs]
     finally:
         for run in runs:
             run.kill()

@@ -188,6 +188,24 @@ def test_extreme_logits(name, scale, dtype):
     torch.testing.assert_close(results[0][1], results[1][1], rtol=bound, atol=bound)
 
 
+@pytest.mark.parametrize("backend", ["native", "torch"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", [name for name in CASES if name not in ("hausdorff", "cldice")])
+def test_infinite_logits_where_left_out(name, dtype, backend):
+    """Infinities of both signs at masked voxels, saturated logits elsewhere: nothing of them is seen."""
+    logits, labels = inputs(torch.float64, (2, 3, 6, 7), seed=6)
+    mask = torch.rand(labels.shape, generator=torch.Generator().manual_seed(7)) < 0.6
+    extreme = (torch.sign(logits) * 1e4).to(dtype)
+    infinite = torch.where(mask.unsqueeze(1), extreme, torch.sign(logits).to(dtype) * torch.inf)
+    wanted, slope = step(made(name, backend), extreme, labels, mask=mask, **keywords(name))
+    value, gradient = step(made(name, backend), infinite, labels, mask=mask, **keywords(name))
+    assert torch.isfinite(value).all()
+    assert torch.isfinite(gradient).all()
+    assert torch.equal(value, wanted)
+    assert torch.equal(gradient, slope)
+    assert not gradient[~mask.unsqueeze(1).expand_as(gradient)].any()
+
+
 def test_incoming_gradient_is_applied_before_rounding():
     """A scaler of float16 training works only if small gradients are scaled before they are rounded."""
     logits, labels = inputs(torch.float16, (1, 2, 300, 300))

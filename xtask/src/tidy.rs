@@ -22,7 +22,7 @@ const DEPENDENCIES: &[manifests::Row] = &[
         outside: &["fearless_simd", "ndarray", "rayon", "thiserror"],
         optional: &["proptest"],
     },
-    manifests::Row { krate: "exacta-edt", outside: &[], optional: &[] },
+    manifests::Row { krate: "exacta-edt", outside: &["fearless_simd"], optional: &[] },
     manifests::Row { krate: "exacta-components", outside: &[], optional: &[] },
     manifests::Row { krate: "exacta-surface", outside: &["nalgebra", "rayon"], optional: &[] },
     manifests::Row { krate: "exacta-losses", outside: &["fearless_simd"], optional: &[] },

@@ -1,10 +1,18 @@
 //! The numbers in which squared distances are minimised.
 
+use fearless_simd::{Simd, SimdFloat, SimdFloatElement, f32x16, f64x8};
+
 /// A squared distance in a register lane, [`Lane::FAR`] where there is none.
 ///
 /// Doubles hold the rounded expression itself. Where the spacings are whole multiples of one power of two, every squared
 /// distance is a whole multiple of its square, and single precision holds it exactly up to 2^24 multiples.
-pub trait Lane: Copy + PartialOrd + Send + Sync + std::ops::Add<Output = Self> + std::fmt::Debug + 'static {
+pub trait Lane:
+    SimdFloatElement + PartialOrd + Send + Sync + std::ops::Add<Output = Self> + std::fmt::Debug + 'static
+{
+    /// Elements in a vector.
+    const LANES: usize;
+    /// A vector of [`Self::LANES`] elements.
+    type Wide<S: Simd>: SimdFloat<S, Element = Self>;
     /// Distance of no feature.
     const FAR: Self;
     /// Distance of a feature.
@@ -18,8 +26,10 @@ pub trait Lane: Copy + PartialOrd + Send + Sync + std::ops::Add<Output = Self> +
 }
 
 macro_rules! lanes {
-    ($($type:ty),+) => {$(
+    ($($type:ty => $wide:ident $lanes:literal),+) => {$(
         impl Lane for $type {
+            const LANES: usize = $lanes;
+            type Wide<S: Simd> = $wide<S>;
             const FAR: Self = Self::INFINITY;
             const ZERO: Self = 0.0;
 
@@ -43,7 +53,7 @@ macro_rules! lanes {
         }
     )+};
 }
-lanes!(f32, f64);
+lanes!(f32 => f32x16 16, f64 => f64x8 8);
 
 /// The smaller of two.
 #[inline(always)]

@@ -22,6 +22,9 @@ _DEFAULTS = {
     "lambda_dice": 1.0,
     "lambda_ce": 1.0,
     "lambda_focal": 1.0,
+    "fraction": 0.1,
+    "from_logits": True,
+    "classes": "present",
 }
 
 
