@@ -69,6 +69,26 @@ impl Layout {
     }
 }
 
+/// Rows of a mask, from some row on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part<'a> {
+    pub(crate) words: &'a [u64],
+    pub(crate) first_row: usize,
+}
+
+impl<'a> Part<'a> {
+    /// All rows of a mask.
+    pub(crate) fn whole(bits: &'a Bits) -> Self {
+        Self { words: bits.words(), first_row: 0 }
+    }
+
+    /// The words of a row, counted through the whole image.
+    #[inline(always)]
+    pub(crate) fn row(self, row: usize, layout: &Layout) -> &'a [u64] {
+        &self.words[(row - self.first_row) * layout.words..][..layout.words]
+    }
+}
+
 /// One bundle: the words of its rows, of their OR, and the number of its first node.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bundle<'a, const N: usize> {
@@ -80,24 +100,23 @@ pub(crate) struct Bundle<'a, const N: usize> {
 /// The words of the rows of a bundle; `zeros` stands for one outside the image.
 #[inline(always)]
 pub(crate) fn rows<'a, const N: usize>(
-    bits: &'a Bits,
+    part: Part<'a>,
     layout: &Layout,
     zeros: &'a [u64],
     high: usize,
     across: usize,
 ) -> [&'a [u64]; N] {
-    layout
-        .rows_of::<N>(high, across)
-        .map(|row| row.map_or(zeros, |row| &bits.words()[row * layout.words..][..layout.words]))
+    layout.rows_of::<N>(high, across).map(|row| row.map_or(zeros, |row| part.row(row, layout)))
 }
 
 /// Writes the OR of the rows of each bundle of a layer.
 #[inline(always)]
-pub(crate) fn join_layer(bits: &Bits, layout: &Layout, high: usize, out: &mut [u64]) {
+pub(crate) fn join_layer(part: Part<'_>, layout: &Layout, high: usize, out: &mut [u64]) {
     let (words, of_slice) = (layout.words, layout.rows * layout.words);
     let slices = high * layout.tall..((high + 1) * layout.tall).min(layout.slices);
     for (k, slice) in slices.enumerate() {
-        let of_bundles = bits.words()[slice * of_slice..][..of_slice].chunks(layout.wide * words);
+        let first = slice * of_slice - part.first_row * words;
+        let of_bundles = part.words[first..][..of_slice].chunks(layout.wide * words);
         for (out, rows) in out.chunks_exact_mut(words).zip(of_bundles) {
             let (first, second) = rows.split_at(words);
             match k {

@@ -26,7 +26,7 @@ pub(crate) struct Row {
 /// The components of a mask, numbered from 1 in C order of each one's first voxel: the numbers of `scipy.ndimage.label`.
 ///
 /// Numbers are kept for runs, not for voxels; a volume of them is written only by [`write_labels`](Self::write_labels).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Components {
     bits: Bits,
     layout: Layout,

@@ -16,13 +16,7 @@ impl Components {
     ///
     /// # Panics
     /// If the box reaches beyond the mask.
-    pub fn crop(
-        &self,
-        numbers: &[u32],
-        within: Option<&Bits>,
-        low: [usize; 3],
-        high: [usize; 3],
-    ) -> Result<Bits> {
+    pub fn crop(&self, numbers: &[u32], within: Option<&Bits>, low: [usize; 3], high: [usize; 3]) -> Result<Bits> {
         within.map_or(Ok(()), |within| same_grid(self.mask(), within))?;
         let grid = *self.mask().grid();
         let (low, high) = (grid.walked(low), grid.walked(high));

@@ -9,9 +9,9 @@
 use std::ops::Range;
 
 use exacta_core::parallel::Threads;
-use exacta_core::{Bits, Connectivity, Cpu, Error, Result};
+use exacta_core::{Bits, Connectivity, Cpu, Error, Grid, Labels, Result};
 
-use crate::bundles::{Bundle, Layout, connect, join_layer, lowest_run, rows, starts};
+use crate::bundles::{Bundle, Layout, Part, connect, join_layer, lowest_run, rows, starts};
 use crate::components::{Components, SERIAL};
 use crate::forest::Forest;
 
@@ -23,17 +23,74 @@ use crate::forest::Forest;
 pub fn label(cpu: &Cpu, bits: Bits, connectivity: Connectivity) -> Result<Components> {
     let connectivity = Connectivity::new(connectivity.get(), bits.grid().axes())?;
     let layout = Layout::new(bits.grid(), connectivity);
-    let strides = strides(&bits, &layout);
+    let alone = cpu.threads.count() == 1 || work(&bits) <= SERIAL;
+    let threads = if alone { &Threads::Serial } else { &cpu.threads };
+    let slabs = slabs(threads, &layout);
+    let found = threads.map(slabs.len(), |slab| {
+        let (range, first_row) = (slabs[slab].clone(), slabs[slab].start * layout.tall * layout.rows);
+        let words = &bits.words()[first_row * layout.words..];
+        label_part(cpu, bits.grid(), &layout, Part { words, first_row }, range)
+    });
+    numbered(bits, layout, found, &slabs)
+}
+
+/// Labels the components of what is not 0 in an image: the same as [`label`] of [`Bits::nonzero`], where parts of the mask are labelled
+/// by the thread that has just read them.
+///
+/// # Errors
+/// As [`label`]; [`Error::ImageRank`].
+pub fn label_image<'a>(cpu: &Cpu, image: impl Into<Labels<'a>>, connectivity: usize) -> Result<Components> {
+    let image = image.into();
+    let grid = image.grid()?;
+    let connectivity = Connectivity::new(connectivity, grid.axes())?;
+    let threads = if grid.voxels() <= SERIAL_IMAGE { &Threads::Serial } else { &cpu.threads };
+    let cpu = Cpu { level: cpu.level, threads: threads.clone() };
+    let layout = Layout::new(&grid, connectivity);
+    let slabs = slabs(threads, &layout);
+    let end = |slab: &Range<usize>| (slab.end * layout.tall).min(layout.slices) * layout.rows;
+    let ends: Vec<usize> = slabs.iter().map(end).collect();
+    let (bits, found) = Bits::nonzero_in_parts(&cpu, image, &ends, |slab, words| {
+        let (range, first_row) = (slabs[slab].clone(), slabs[slab].start * layout.tall * layout.rows);
+        label_part(&cpu, &grid, &layout, Part { words, first_row }, range)
+    })?;
+    numbered(bits, layout, found, &slabs)
+}
+
+/// Below this many voxels, one thread reads and labels an image.
+const SERIAL_IMAGE: usize = 1 << 17;
+
+/// The layers of bundles of each slab.
+fn slabs(threads: &Threads, layout: &Layout) -> Vec<Range<usize>> {
+    let high = layout.high();
+    let slabs = if threads.count() == 1 { 1 } else { (2 * threads.count()).min(high / 4).max(1) };
+    (0..slabs).map(|slab| slab * high / slabs..(slab + 1) * high / slabs).collect()
+}
+
+/// Labels the bundles of a slab, for whatever layout.
+fn label_part(cpu: &Cpu, grid: &Grid, layout: &Layout, part: Part<'_>, range: Range<usize>) -> Option<Slab> {
+    let strides = strides(grid, layout);
+    // Nodes come in the order of their first voxels where a bundle is a row and rows are walked in C order.
+    let raster = layout.bundle() == 1 && strides.is_sorted_by(|a, b| a >= b);
+    let strides = (!raster).then_some(strides);
     match layout.bundle() {
-        1 => label_bundles::<1>(cpu, bits, layout, strides),
-        2 => label_bundles::<2>(cpu, bits, layout, strides),
-        _ => label_bundles::<4>(cpu, bits, layout, strides),
+        1 => exacta_core::dispatch!(cpu.level, simd => label_slab::<_, 1>(simd, part, layout, range, strides)),
+        2 => exacta_core::dispatch!(cpu.level, simd => label_slab::<_, 2>(simd, part, layout, range, strides)),
+        _ => exacta_core::dispatch!(cpu.level, simd => label_slab::<_, 4>(simd, part, layout, range, strides)),
     }
 }
 
+fn numbered(bits: Bits, layout: Layout, found: Vec<Option<Slab>>, slabs: &[Range<usize>]) -> Result<Components> {
+    let found: Vec<Slab> = found.into_iter().collect::<Option<_>>().ok_or(Error::TooLarge {
+        what: "the number of runs of a mask",
+        value: usize::MAX,
+        limit: u32::MAX as usize,
+    })?;
+    let (joined, ends, numbers, count) = number(&bits, layout, found, slabs)?;
+    Ok(Components::new(bits, layout, joined, ends, numbers, count))
+}
+
 /// How far apart, in C order of the image, two slices, rows and columns of the layout are.
-fn strides(bits: &Bits, layout: &Layout) -> [u64; 3] {
-    let grid = bits.grid();
+fn strides(grid: &Grid, layout: &Layout) -> [u64; 3] {
     let shape = grid.by_axis(grid.size());
     let by_axis = [shape[1] * shape[2], shape[2], 1].map(|n| n as u64);
     let [slice, row, column] = grid.walked(by_axis);
@@ -65,35 +122,11 @@ struct Slab {
     count: u32,
 }
 
-fn label_bundles<const N: usize>(cpu: &Cpu, bits: Bits, layout: Layout, strides: [u64; 3]) -> Result<Components> {
-    let high = layout.high();
-    // Nodes come in the order of their first voxels where a bundle is a row and rows are walked in C order.
-    let raster = N == 1 && strides.is_sorted_by(|a, b| a >= b);
-    let alone = cpu.threads.count() == 1 || work(&bits) <= SERIAL;
-    let slabs = if alone { 1 } else { (2 * cpu.threads.count()).min(high / 4).max(1) };
-    let threads = if alone { &Threads::Serial } else { &cpu.threads };
-    let range = |slab: usize| slab * high / slabs..(slab + 1) * high / slabs;
-    let strides_if_needed = (!raster).then_some(strides);
-    let found = threads.map(slabs, |slab| {
-        exacta_core::dispatch!(cpu.level, simd =>
-            label_slab::<_, N>(simd, &bits, &layout, range(slab), strides_if_needed))
-    });
-    let found: Vec<Slab> = found.into_iter().collect::<Option<_>>().ok_or(Error::TooLarge {
-        what: "the number of runs of a mask",
-        value: usize::MAX,
-        limit: u32::MAX as usize,
-    })?;
-    number(&bits, layout, found, range).map(|numbered| {
-        let (joined, ends, numbers, count) = numbered;
-        Components::new(bits, layout, joined, ends, numbers, count)
-    })
-}
-
 /// Labels the bundles of some slices. None where their nodes cannot be numbered in 32 bits.
 #[inline(always)]
 fn label_slab<S, const N: usize>(
     _: S,
-    bits: &Bits,
+    part: Part<'_>,
     layout: &Layout,
     range: Range<usize>,
     strides: Option<[u64; 3]>,
@@ -107,21 +140,17 @@ fn label_slab<S, const N: usize>(
     let mut nodes = 0u32;
     for (z, high) in range.clone().enumerate() {
         if N > 1 {
-            join_layer(bits, layout, high, &mut slab.joined[z * across * words..][..across * words]);
+            join_layer(part, layout, high, &mut slab.joined[z * across * words..][..across * words]);
         }
         for y in 0..across {
             let at = z * across + y;
-            let joined = if N > 1 {
-                &slab.joined[at * words..][..words]
-            } else {
-                &bits.words()[(high * across + y) * words..][..words]
-            };
+            let joined = if N > 1 { &slab.joined[at * words..][..words] } else { part.row(high * across + y, layout) };
             // Most bundles of most masks hold nothing.
             if joined.iter().all(|&word| word == 0) {
                 slab.ends.push(nodes);
                 continue;
             }
-            let here = rows::<N>(bits, layout, &zeros, high, y);
+            let here = rows::<N>(part, layout, &zeros, high, y);
             let first = nodes;
             nodes = first.checked_add(count_runs(joined))?;
             slab.ends.push(nodes);
@@ -147,7 +176,7 @@ fn label_slab<S, const N: usize>(
                 if slab.ends[before_at] == before_first {
                     continue;
                 }
-                let rows = rows::<N>(bits, layout, &zeros, range.start + before_z, before_y);
+                let rows = rows::<N>(part, layout, &zeros, range.start + before_z, before_y);
                 let joined = if N > 1 { &slab.joined[before_at * words..][..words] } else { rows[0] };
                 let before = Bundle { rows, joined, first: before_first };
                 let mut last = (u32::MAX, u32::MAX);
@@ -221,12 +250,7 @@ fn first_voxels<const N: usize>(
 type Numbered = (Vec<u64>, Vec<u32>, Vec<u32>, u32);
 
 /// Joins slabs at their seams and numbers the components by their first voxels.
-fn number(
-    bits: &Bits,
-    layout: Layout,
-    mut slabs: Vec<Slab>,
-    range: impl Fn(usize) -> Range<usize>,
-) -> Result<Numbered> {
+fn number(bits: &Bits, layout: Layout, mut slabs: Vec<Slab>, ranges: &[Range<usize>]) -> Result<Numbered> {
     let too_many = |what, value: u64| Error::TooLarge {
         what,
         value: usize::try_from(value).unwrap_or(usize::MAX),
@@ -241,7 +265,7 @@ fn number(
     let mut base = 0;
     for (i, pair) in slabs.windows(2).enumerate() {
         let next = base + pair[0].count;
-        let (before, here) = ((&pair[0], range(i), base), (&pair[1], range(i + 1), next));
+        let (before, here) = ((&pair[0], ranges[i].clone(), base), (&pair[1], ranges[i + 1].clone(), next));
         match layout.bundle() {
             1 => seam::<1>(bits, &layout, before, here, &mut forest),
             2 => seam::<2>(bits, &layout, before, here, &mut forest),
@@ -297,7 +321,7 @@ fn seam<const N: usize>(
     let bundle = |slab: &'_ Slab, z: usize, high: usize, y: usize| {
         let at = z * across + y;
         let first = if at == 0 { 0 } else { slab.ends[at - 1] };
-        (at, first, slab.ends[at] > first, rows::<N>(bits, layout, &zeros, high, y))
+        (at, first, slab.ends[at] > first, rows::<N>(Part::whole(bits), layout, &zeros, high, y))
     };
     for y in 0..across {
         let (at, first, any, rows) = bundle(here, 0, here_range.start, y);

@@ -47,7 +47,7 @@ use exacta_core::stages::{ComponentStage, ComponentTable, Contingency};
 use exacta_core::{Backend, Batch, Bits, Connectivity, Cpu, Error, Labels, Masks, Reduction, Result, Side};
 
 pub use components::Components;
-pub use label::label;
+pub use label::{label, label_image};
 #[cfg(feature = "testing")]
 pub use naive::{naive_label, neighbours};
 #[cfg(feature = "testing")]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use exacta_components::{Components, label, naive_label, neighbours};
+use exacta_components::{Components, label, label_image, naive_label, neighbours};
 use exacta_core::ndarray::{ArrayD, ArrayViewD, Axis, Dimension, IxDyn, Slice};
 use exacta_core::parallel::Threads;
 use exacta_core::stages::{Component, Overlap};
@@ -51,8 +51,11 @@ fn layouts(mask: &ArrayD<bool>) -> Vec<ArrayD<bool>> {
 
 fn components(cpu: &Cpu, mask: ArrayViewD<'_, bool>, connectivity: usize) -> Components {
     let axes = mask.ndim();
+    let found = label_image(cpu, mask.view(), connectivity).expect("few runs");
     let bits = Bits::nonzero(cpu, mask).expect("one to three axes");
-    label(cpu, bits, Connectivity::new(connectivity, axes).expect("in range")).expect("few runs")
+    let apart = label(cpu, bits, Connectivity::new(connectivity, axes).expect("in range")).expect("few runs");
+    assert!(found == apart, "read and labelled at once, or one after the other");
+    found
 }
 
 /// The table of a volume of numbers, by its voxels.

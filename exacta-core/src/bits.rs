@@ -1,6 +1,7 @@
 //! One bit a voxel: what is done to a mask rather than to labels is done 64 voxels at a time.
 
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fearless_simd::{Simd, SimdBase, SimdMask, u8x64};
@@ -40,11 +41,7 @@ impl Bits {
     /// [`Error::ImageRank`] unless it has one to three axes.
     pub fn nonzero<'a>(cpu: &Cpu, image: impl Into<Labels<'a>>) -> Result<Self> {
         let image = image.into();
-        if !(1..=3).contains(&image.shape().len()) {
-            let shape = image.shape().to_vec();
-            return Err(Error::ImageRank { shape });
-        }
-        let grid = Grid::new(image.shape(), image.strides());
+        let grid = image.grid()?;
         let image = image.image(&[], &grid);
         Ok(Self::read(cpu, &*image, grid))
     }
@@ -55,11 +52,7 @@ impl Bits {
     /// [`Error::ImageRank`] unless it has one to three axes; [`Error::NotBinary`] for any other value, NaN too.
     pub fn binary<'a>(cpu: &Cpu, image: impl Into<Labels<'a>>) -> Result<Self> {
         let image = image.into();
-        if !(1..=3).contains(&image.shape().len()) {
-            let shape = image.shape().to_vec();
-            return Err(Error::ImageRank { shape });
-        }
-        let grid = Grid::new(image.shape(), image.strides());
+        let grid = image.grid()?;
         Self::read_binary(cpu, &*image.image(&[], &grid), grid, "mask")
     }
 
@@ -103,22 +96,53 @@ impl Bits {
         })
     }
 
+    /// As [`Self::nonzero`], in parts of whole rows at the same time; `ends` has the end of each part. `then` is
+    /// called with the number and the words of each as soon as they are there, in cache.
+    ///
+    /// # Errors
+    /// As [`Self::nonzero`].
+    ///
+    /// # Panics
+    /// If ends do not ascend to the number of rows.
+    pub fn nonzero_in_parts<'a, T: Send>(
+        cpu: &Cpu,
+        image: impl Into<Labels<'a>>,
+        ends: &[usize],
+        then: impl Fn(usize, &[u64]) -> T + Sync,
+    ) -> Result<(Self, Vec<T>)> {
+        let image = image.into();
+        let grid = image.grid()?;
+        let image = image.image(&[], &grid);
+        let mut bits = Self::empty(grid);
+        let (mut parts, mut rest, mut start) = (Vec::new(), &mut bits.words[..], 0);
+        for &end in ends {
+            let words;
+            (words, rest) = rest.split_at_mut((end - start) * grid.words());
+            parts.push((start..end, Mutex::new(words)));
+            start = end;
+        }
+        assert!(rest.is_empty(), "parts of all rows");
+        let fill = |start: usize, len: usize, tile: &mut Vec<u8>| {
+            if image.bytes(start, len).is_none() {
+                tile.resize(len, 0);
+                image.read_foreground(cpu.level, start, tile);
+            }
+        };
+        let found = cpu.threads.map(parts.len(), |i| {
+            let (rows, words) = &parts[i];
+            let mut words = words.try_lock().expect("each part is taken once");
+            pack_rows(cpu, &*image, &grid, rows.clone(), &mut words, &fill);
+            then(i, &words)
+        });
+        drop(parts);
+        Ok((bits, found))
+    }
+
     /// Packs an image tile by tile. `fill` is called before each with its start and length, and fills the tile where the image's
     /// bytes do not lie in memory.
     fn read_with(cpu: &Cpu, image: &dyn Image, grid: Grid, fill: impl Fn(usize, usize, &mut Vec<u8>) + Sync) -> Self {
         let mut bits = Self::empty(grid);
-        let columns = grid.size()[2];
-        in_rows(&cpu.threads, &mut bits, |rows, words| {
-            let per_row = words.len() / rows.len().max(1);
-            let step = (TILE / columns.max(1)).max(1);
-            let mut tile = Vec::new();
-            for (first, words) in rows.step_by(step).zip(words.chunks_mut(step * per_row)) {
-                let (start, voxels) = (first * columns, words.len() / per_row * columns);
-                fill(start, voxels, &mut tile);
-                let bytes = image.bytes(start, voxels).unwrap_or(&tile);
-                let _ = fearless_simd::dispatch!(cpu.level, simd => pack(simd, bytes, columns, words));
-            }
-        });
+        in_rows(&cpu.threads, &mut bits, |rows, words| pack_rows(cpu, image, &grid, rows, words, &fill));
         bits
     }
 
@@ -238,7 +262,9 @@ impl Bits {
         let mut grown = Self::empty(self.grid);
         let mut wide = Self::empty(self.grid);
         for _ in 0..steps {
-            in_rows(&cpu.threads, &mut wide, |rows, out| current.widen_rows(rows, out));
+            in_rows(&cpu.threads, &mut wide, |rows, out| {
+                fearless_simd::dispatch!(cpu.level, simd => widen_rows(simd, &current, rows, out));
+            });
             in_rows(&cpu.threads, &mut grown, |rows, out| {
                 fearless_simd::dispatch!(cpu.level, simd => {
                     join_rows(simd, &current, &wide, connectivity.get(), rows, out);
@@ -251,22 +277,32 @@ impl Bits {
         }
         current
     }
+}
 
-    /// Rows with their columns to both sides.
-    fn widen_rows(&self, rows: Range<usize>, out: &mut [u64]) {
-        let (columns, per_row) = (self.grid.size()[2], self.grid.words());
-        // Bits beyond the row stay 0.
-        let last = if columns.is_multiple_of(64) { !0 } else { (1 << (columns % 64)) - 1 };
-        for (row, out) in rows.zip(out.chunks_exact_mut(per_row)) {
-            let (near, mut before) = (self.row_at(row), 0);
-            for (i, out) in out.iter_mut().enumerate() {
-                let word = near[i];
-                let after = near.get(i + 1).map_or(0, |next| next << 63);
-                *out = word | word << 1 | before | word >> 1 | after;
-                before = word >> 63;
-            }
-            out[per_row - 1] &= last;
+/// Rows with their columns to both sides: words without regard to rows, and then the ends of the rows.
+#[inline(always)]
+fn widen_rows<S>(_: S, mask: &Bits, rows: Range<usize>, out: &mut [u64]) {
+    let (columns, per_row) = (mask.grid.size()[2], mask.grid.words());
+    let words = &mask.words[rows.start * per_row..rows.end * per_row];
+    let ends = words.len() - 1;
+    for ((out, near), word) in out[1..].iter_mut().zip(words.windows(3)).zip(&words[1..]) {
+        *out = word | word << 1 | near[0] >> 63 | word >> 1 | near[2] << 63;
+    }
+    out[0] = words[0] | words[0] << 1 | words[0] >> 1 | if ends > 0 { words[1] << 63 } else { 0 };
+    if ends > 0 {
+        out[ends] = words[ends] | words[ends] << 1 | words[ends - 1] >> 63 | words[ends] >> 1;
+    }
+    if columns.is_multiple_of(64) {
+        // The first and the last column of a row have met those of its neighbours.
+        for (row, out) in words.chunks_exact(per_row).zip(out.chunks_exact_mut(per_row)) {
+            out[0] = out[0] & !1 | (row[0] | row[0] >> 1) & 1;
+            let (last, top) = (per_row - 1, 1 << 63);
+            out[last] = out[last] & !top | (row[last] | row[last] << 1) & top;
         }
+    } else {
+        // Bits beyond the row stay 0; they were so in the mask, and the first columns have met nothing.
+        let valid = (1 << (columns % 64)) - 1;
+        out.iter_mut().skip(per_row - 1).step_by(per_row).for_each(|out| *out &= valid);
     }
 }
 
@@ -326,6 +362,29 @@ fn in_rows(threads: &Threads, bits: &mut Bits, f: impl Fn(Range<usize>, &mut [u6
 /// Into how many pieces to split the work on so many words.
 fn parts(threads: &Threads, words: usize) -> usize {
     if words <= SERIAL || threads.count() == 1 { 1 } else { 4 * threads.count() }
+}
+
+/// Packs rows of an image tile by tile, as [`Bits::read_with`] says.
+fn pack_rows(
+    cpu: &Cpu,
+    image: &dyn Image,
+    grid: &Grid,
+    rows: Range<usize>,
+    words: &mut [u64],
+    fill: &impl Fn(usize, usize, &mut Vec<u8>),
+) {
+    let (columns, per_row) = (grid.size()[2], grid.words());
+    if words.is_empty() {
+        return;
+    }
+    let step = (TILE / columns).max(1);
+    let mut tile = Vec::new();
+    for (first, words) in rows.step_by(step).zip(words.chunks_mut(step * per_row)) {
+        let (start, voxels) = (first * columns, words.len() / per_row * columns);
+        fill(start, voxels, &mut tile);
+        let bytes = image.bytes(start, voxels).unwrap_or(&tile);
+        let _ = fearless_simd::dispatch!(cpu.level, simd => pack(simd, bytes, columns, words));
+    }
 }
 
 /// Packs rows of bytes: a bit for each that is not 0. Whether all are 0 or 1.
@@ -407,6 +466,9 @@ mod tests {
             let mut out = vec![9; image.len()];
             bits.write_bytes(&cpu(), &mut out, false).expect("as long");
             assert_eq!(out, image.as_slice().expect("contiguous"));
+            assert_eq!(bits.bytes(), image.clone().into_dyn());
+            let turned = image.t().into_dyn();
+            assert_eq!(Bits::nonzero(&cpu(), turned.view()).expect("three axes").bytes(), turned);
             assert_eq!(bits.count(), out.iter().map(|&v| u64::from(v)).sum::<u64>());
         }
     }

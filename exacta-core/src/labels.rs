@@ -4,6 +4,7 @@ use ndarray::{ArrayView3, ArrayViewD, Axis, Ix3};
 
 use crate::grid::Grid;
 use crate::image::{Image, View};
+use crate::{Error, Result};
 
 /// A number that can be a label: how it is read without widening the array it lies in.
 pub trait Element: Code {
@@ -304,6 +305,17 @@ impl<'a> Labels<'a> {
     /// Strides of the array, in elements.
     pub fn strides(&self) -> &[isize] {
         with_view!(self, view => view.strides())
+    }
+
+    /// The axes of the array taken as one image.
+    ///
+    /// # Errors
+    /// [`Error::ImageRank`] unless it has one to three axes.
+    pub fn grid(&self) -> Result<Grid> {
+        match self.shape().len() {
+            1..=3 => Ok(Grid::new(self.shape(), self.strides())),
+            _ => Err(Error::ImageRank { shape: self.shape().to_vec() }),
+        }
     }
 
     /// Name of the dtype.

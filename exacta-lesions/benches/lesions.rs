@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use exacta_components::{CpuComponents, label};
+use exacta_components::{CpuComponents, label, label_image};
 use exacta_core::ndarray::{Array4, ArrayD};
 use exacta_core::scan::region_channels;
 use exacta_core::{Batch, Bits, Connectivity, Cpu, LabelSpec, Labels, MatchRule, Matching, Spacing, SurfaceKind};
@@ -73,5 +73,35 @@ fn scores(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, scores);
+/// 5,000 small lesions in 512^3: scores with HD95 have to take at most three times as long as labelling the two volumes.
+fn many(c: &mut Criterion) {
+    let binary = |shift| lesions(512, 5000, 4.0, shift).mapv(|label| u8::from(label > 0));
+    let (pred, target) = (binary(1), binary(0));
+    let cpu = Cpu::new();
+    let stages = (CpuComponents { cpu: cpu.clone() }, CpuSurface { cpu: cpu.clone() });
+    let spacings = [Spacing::new(&[1.5, 0.8, 0.8]).expect("in range")];
+    let mut group = c.benchmark_group("many lesions");
+    group.sample_size(10);
+    let mut out = vec![0; target.len()];
+    group.bench_function("label both 512", |b| {
+        b.iter(|| {
+            for image in [&pred, &target] {
+                let image = image.view().index_axis_move(exacta_core::ndarray::Axis(0), 0);
+                let found = label_image(&cpu, image, 3).expect("few");
+                found.write_labels(&cpu, &mut out, false).expect("as long");
+            }
+        });
+    });
+    let batch = Batch::new(pred.view(), target.view(), LabelSpec::index(2).without_background(), None).expect("valid");
+    let rule = MatchRule { threshold: 0.2, ..MatchRule::new(Matching::Greedy) };
+    for (name, surface) in [("voxels", SurfaceKind::Voxels), ("surfels", SurfaceKind::Surfels)] {
+        let options = LesionOptions { surface, ..LesionOptions::new(rule, 3) };
+        group.bench_function(format!("greedy hd95 {name} 512"), |b| {
+            b.iter(|| evaluate(&stages.0, &stages.1, &batch, Some(&spacings), &options));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, scores, many);
 criterion_main!(benches);

@@ -2,7 +2,7 @@
 //! memory; each function returns the array's axes in that order.
 
 use exacta_components::Components;
-use exacta_core::{Bits, Connectivity, Cpu, Labels, Level, Result, Thinning};
+use exacta_core::{Bits, Cpu, Labels, Level, Result, Thinning};
 use ndarray::{Array1, Array2, Array3};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyReadwriteArray1, PyUntypedArray};
 use pyo3::prelude::*;
@@ -12,9 +12,7 @@ use crate::error::exception;
 use crate::pool;
 
 fn find(cpu: &Cpu, mask: Labels<'_>, connectivity: usize) -> Result<Components> {
-    let bits = Bits::nonzero(cpu, mask)?;
-    let connectivity = Connectivity::new(connectivity, bits.grid().axes())?;
-    exacta_components::label(cpu, bits, connectivity)
+    exacta_components::label_image(cpu, mask, connectivity)
 }
 
 fn cpu(threads: usize) -> Cpu {

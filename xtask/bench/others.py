@@ -1,11 +1,11 @@
-"""Labels beside `connected-components-3d`, distance transforms beside `edt`, turn about in one process: `cargo xtask bench --others`.
+"""Labels beside `connected-components-3d`, distance transforms beside `edt`: `cargo xtask bench --others`.
 
     python others.py [--sizes 128 256] [--threads 2] [--only REGEX] [--repeat 15] [--row-seconds 4]
 
-Needs `exacta` and what xtask/bench/requirements.txt names. `ratio` is the other's fastest time / our fastest time, `pairs` the median of
-the ratios pair by pair; above 1, ours is faster. cc3d labels on one thread whatever is asked for, and gets uint8 masks and int32 output
-as ours; `edt` returns float32, ours float64. Before a row is timed, the two results are compared: labels up to their
-numbers, distances to the precision of float32.
+Needs `exacta` and what xtask/bench/requirements.txt names; calls run turn about in one process. `ratio` is the other's
+fastest time / our fastest time, `pairs` the median of the ratios pair by pair; above 1, ours is faster. cc3d labels on
+one thread whatever is asked for, and gets the same uint8 mask; `edt` returns float32, ours float64. Before a row is
+timed the two results are compared: labels up to their numbers, distances to single precision.
 """
 
 from __future__ import annotations
@@ -34,7 +34,11 @@ def organs(n: int) -> np.ndarray:
     z, y, x = np.meshgrid(*[np.arange(n) / n * 2 - 1] * 3, indexing="ij", sparse=True)
     wave = 0.08 * (np.sin(7 * z) + np.sin(9 * y + 5 * x))
     out = np.zeros((n, n, n), np.uint8)
-    shapes = (((-0.2, 0.1, -0.3), (0.35, 0.25, 0.3)), ((0.3, -0.3, 0.2), (0.2, 0.36, 0.25)), ((0.1, 0.4, 0.35), (0.3, 0.2, 0.2)))
+    shapes = (
+        ((-0.2, 0.1, -0.3), (0.35, 0.25, 0.3)),
+        ((0.3, -0.3, 0.2), (0.2, 0.36, 0.25)),
+        ((0.1, 0.4, 0.35), (0.3, 0.2, 0.2)),
+    )
     for label, (centre, radius) in enumerate(shapes, 1):
         out[sum(((a - b) / d) ** 2 for a, b, d in zip((z, y, x), centre, radius, strict=True)) + wave < 1] = label
     return out
@@ -95,7 +99,9 @@ def rows(n: int, threads: int) -> Iterator[Row]:
                 )
 
 
-def pairs_of(other: Callable[[], Any], ours: Callable[[], Any], repeat: int, seconds: float) -> list[tuple[float, float]]:
+def pairs_of(
+    other: Callable[[], Any], ours: Callable[[], Any], repeat: int, seconds: float
+) -> list[tuple[float, float]]:
     """Milliseconds of both, turn about."""
     found: list[tuple[float, float]] = []
     start = time.perf_counter()

@@ -18,6 +18,9 @@ pub(crate) struct Args {
     /// Fewer repeats: a first look, not a claim
     #[arg(long)]
     quick: bool,
+    /// Labels and distance transforms beside connected-components-3d and edt from PyPI, and nothing else
+    #[arg(long)]
+    others: bool,
     /// Leave the criterion benches out
     #[arg(long)]
     peer_only: bool,
@@ -53,6 +56,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result {
+    if args.others {
+        return section("speed beside cc3d and edt", || others(sh, args));
+    }
     if !args.peer_only {
         section("criterion", || criterion(sh, args))?;
     }
@@ -75,6 +81,17 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result {
         section("values beside the peer", || conform(sh, &venv, &tools, &peer, &ours, args))?;
     }
     Ok(())
+}
+
+fn others(sh: &Shell, args: &Args) -> Result {
+    let venv = Venv::open(sh, ".venv-others")?;
+    venv.install(sh, "xtask/bench/requirements.txt")?;
+    let wheel = wheel::build(sh, &venv)?;
+    venv.install_wheel(sh, &wheel.path)?;
+    let (python, script) = (venv.python(), root().join("xtask/bench/others.py"));
+    let sizes: Vec<String> = args.sizes.iter().map(u32::to_string).collect();
+    let threads = args.threads.to_string();
+    Ok(cmd!(sh, "{python} {script} --threads {threads} --sizes {sizes...}").quiet().run()?)
 }
 
 fn criterion(sh: &Shell, args: &Args) -> Result {

@@ -14,9 +14,9 @@ mod regions;
 pub(crate) mod tally;
 
 pub(crate) use diagnose::diagnose;
-pub(crate) use planes::read_slices;
 pub use instances::{InstanceTables, Instances, instance_tables};
 pub use packed::PackedSlice;
-pub use planes::{SliceVisitor, Visited, Window, scan_planes};
 pub use pair::visit_pair;
+pub(crate) use planes::read_slices;
+pub use planes::{SliceVisitor, Visited, Window, scan_planes};
 pub use regions::{region_channels, write_region_channels};
