@@ -50,9 +50,10 @@ MONAI = {
     "hd95": ("hd95", {}, 1e-5, nan, nan),
     "assd": ("assd", {}, 1e-6, inf, nan),
     "nsd": ("nsd", {}, 1e-6, 0.0, nan),
+    "nsd_subvoxels": ("nsd", {"surface": "surfels"}, 1e-6, 0.0, nan),
 }
 # What we give there: 0/0 is NaN, a missed or spurious structure is infinitely far or scores 0.
-ONE_EMPTY = {"dice": 0.0, "iou": 0.0, "hd": inf, "hd95": inf, "assd": inf, "nsd": 0.0}
+ONE_EMPTY = {"dice": 0.0, "iou": 0.0, "hd": inf, "hd95": inf, "assd": inf, "nsd": 0.0, "nsd_subvoxels": 0.0}
 
 
 @pytest.mark.parametrize("background", BACKGROUND)
@@ -63,7 +64,7 @@ def test_monai(name, key, background):
     function, options, relative, theirs_one, theirs_both = MONAI[key]
     if key not in ("dice", "iou"):
         options = {**options, "spacing": row["spacing"]}
-    if key == "nsd":
+    if function == "nsd":
         options["tolerance"] = row["tau"]
     arguments = {"num_classes": row["classes"], "include_background": BACKGROUND[background], **options}
     got = getattr(functional, function)(pred, target, **arguments)

@@ -30,6 +30,20 @@ fn surface(c: &mut Criterion) {
                 b.iter(|| stage.distances(&surfaces, &spacings, &[need; 3]));
             });
         }
+        for (kind, surface) in
+            [("surfels", SurfaceKind::Surfels), ("mesh", SurfaceKind::Mesh), ("faces", SurfaceKind::Faces)]
+        {
+            let (_, surfaces) = stage.surfaces(&batch, surface).expect("valid labels");
+            for (name, need) in [
+                ("all", Need::ALL),
+                ("percentile 95", Need { directed_percentile: Some(95.0), ..none }),
+                ("within 1", Need { within: Some(1.0), ..none }),
+            ] {
+                group.bench_function(format!("{kind}/{name}"), |b| {
+                    b.iter(|| stage.distances(&surfaces, &spacings, &[need; 3]));
+                });
+            }
+        }
     }
 }
 

@@ -147,6 +147,7 @@ pub(crate) struct Cells<'a> {
 
 impl Cells<'_> {
     /// Each corner along the image's axes (taken as three), and its code.
+    #[cfg(test)]
     pub(crate) fn iter<'a>(&'a self, grid: &'a Grid) -> impl Iterator<Item = ([u32; 3], u8)> + 'a {
         let [_, rows, words] = [grid.size()[0], grid.size()[1], grid.words()].map(|n| n as u32);
         let bits = self.words.iter().flat_map(|(word, bits)| ones(bits).map(move |bit| (word, bit)));

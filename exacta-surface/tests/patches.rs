@@ -79,6 +79,9 @@ fn check_need(found: &SurfaceDistances, wanted: &SurfaceDistances, need: &Need) 
         if let Some(tolerance) = need.within {
             assert_eq!(within(found, tolerance), within(wanted, tolerance));
         }
+        if let Some(tolerance) = need.least() {
+            assert_eq!(within(found, tolerance), within(wanted, tolerance));
+        }
     }
     let both = |d: &SurfaceDistances, p: f64| pooled_percentile(&d.pred_to_target, &d.target_to_pred, q(p));
     if let Some(p) = need.pooled_percentile.filter(|_| !wanted.pred_to_target.bins.is_empty()) {
@@ -180,6 +183,51 @@ proptest! {
         let (pred, target) = (few(seed), few(seed ^ 0x00ff_1234_5678_9abc));
         let spec = LabelSpec::index(2).without_background();
         check((&pred, &target), spec, &Spacing::new(&spacing).expect("in range"), &stages()[3..]);
+    }
+}
+
+/// On larger surfaces, percentiles are looked for in a window that a sample gives: they equal those of all distances.
+#[test]
+fn windows_hide_nothing_that_decides() {
+    let (pred, target) = exacta_core::testing::organs(40);
+    // A surface of which many distances are equal, and a few voxels far away.
+    let shifted = ArrayD::from_shape_fn(target.raw_dim(), |at| {
+        let n = at[3].saturating_sub(1);
+        target[[at[0], at[1], at[2], n]]
+    });
+    let far = ArrayD::from_shape_fn(target.raw_dim(), |at| {
+        i64::from((at[1] < 16 && at[2] > 3) || (at[1] == 37 && at[2] == 37 && at[3] % 9 == 0))
+    });
+    let spec = LabelSpec::index(4).without_background();
+    let none = Need::default();
+    for pair in [(&pred, &target), (&target, &shifted), (&far, &target), (&target, &far)] {
+        for (kind, spacing) in KINDS.into_iter().zip([[1.5, 0.8, 0.8], [1.0, 1.0, 1.0]]) {
+            let spacing = Spacing::new(&spacing).expect("in range");
+            let all = measure(&stages()[0], pair, spec, kind, &spacing, Need::ALL);
+            if let Some(stage) = stages().last() {
+                for p in [0.0, 50.0, 95.0, 99.999] {
+                    let [directed, pooled] = [Some(p); 2];
+                    for need in [
+                        Need { directed_percentile: directed, ..none },
+                        Need { pooled_percentile: pooled, ..none },
+                        Need { pooled_percentile: pooled, max: true, ..none },
+                        Need {
+                            directed_percentile: directed,
+                            pooled_percentile: Some(95.0),
+                            within: Some(0.8),
+                            ..none
+                        },
+                        Need { within: Some(p / 20.0), ..none },
+                        Need { within: Some(0.4), ..none }.join(Need { within: Some(p / 20.0), ..none }),
+                    ] {
+                        let found = measure(stage, pair, spec, kind, &spacing, need);
+                        for (found, all) in found.iter().zip(&all) {
+                            check_need(found, all, &need);
+                        }
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -8,8 +8,8 @@ use super::directed::{Direction, Memos};
 use super::patch::Patch;
 
 /// Cells of a surface that are sampled at least and at most, and the share of all in between.
-const SAMPLE: [usize; 2] = [256, 1024];
-const SHARE: usize = 16;
+const SAMPLE: [usize; 2] = [192, 1024];
+const SHARE: usize = 32;
 /// Surfaces of fewer cells are not worth a guess.
 const WORTH: usize = 1024;
 /// How far beside the percentile of the sample the percentile may be, in standard deviations of the share of its cells.

@@ -12,9 +12,10 @@ use nalgebra::Vector3;
 use super::bracket::Window;
 use super::far::{self, Bounds, Bricks};
 use super::field::{Field, Sorted};
-use super::look::{Guesses, Memo, Query};
+use super::look::Memo;
 use super::near::Geometry;
 use super::patch::Patch;
+use super::round::{Part, Task, look, settle};
 use super::shape::MOST;
 
 /// Cells handed to a thread at a time.
@@ -28,7 +29,7 @@ pub(crate) struct Pending {
     /// Index among the cells of the surface.
     pub(crate) cell: u32,
     /// Which elements are open.
-    open: u8,
+    pub(crate) open: u8,
     /// Squared distance of the nearest element found, for each centre.
     pub(crate) best: [f64; MOST],
 }
@@ -94,14 +95,6 @@ struct Far {
     bricks: Bricks,
     /// Groups to come, farthest first.
     groups: Vec<(Bounds, [Vector3<f64>; 2], Vec<Pending>)>,
-}
-
-/// What a round of some cells found.
-#[derive(Debug)]
-struct Part {
-    known: Vec<Known>,
-    nearer: Vec<u64>,
-    pending: Vec<Pending>,
 }
 
 impl<'a, P: Patch> Direction<'a, P> {
@@ -367,107 +360,6 @@ pub(crate) fn measure<P: Patch>(geometry: &Geometry<'_, P>, cells: &Sorted) -> (
     #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
     let weight = compensated(geometry.sizes.iter().zip(&counts).map(|(size, &count)| size * count as f64));
     (counts.iter().sum(), weight)
-}
-
-/// What a round looks for: squared distances.
-#[derive(Debug)]
-struct Task<'a> {
-    rows: std::ops::Range<usize>,
-    /// Nothing closer lies outside the rows.
-    reach: f64,
-    /// Only what is nearer is looked for.
-    cutoff: f64,
-    /// Of an element at most so far away no more is to be known.
-    floor: f64,
-    /// The largest distance seen so far, where no more is to be known of any that are nearer.
-    above: Option<&'a AtomicU64>,
-}
-
-impl Part {
-    fn new<P: Patch>(geometry: &Geometry<'_, P>) -> Self {
-        Self { known: Vec::new(), nearer: vec![0; geometry.sizes.len()], pending: Vec::new() }
-    }
-}
-
-/// Notes what is known of a cell if nothing nearer than `reach` can come; the rest stays pending.
-#[inline(always)]
-fn settle<P: Patch>(
-    geometry: &Geometry<'_, P>,
-    queries: &Sorted,
-    mut pending: Pending,
-    reach: f64,
-    floor: f64,
-    part: &mut Part,
-) {
-    let range = geometry.shape.range(queries.codes[pending.cell as usize]);
-    for i in pending.open() {
-        let (best, size) = (pending.best[i], geometry.size_of[range.start + i]);
-        if best <= floor {
-            part.nearer[usize::from(size)] += 1;
-        } else if best <= reach && best < f64::INFINITY {
-            part.known.push((best.sqrt(), size));
-        } else {
-            continue;
-        }
-        pending.open &= !(1 << i);
-    }
-    if pending.open != 0 {
-        part.pending.push(pending);
-    }
-}
-
-#[inline(always)]
-fn look<S, P: Patch>(
-    _: S,
-    geometry: &Geometry<'_, P>,
-    sides: &Sides<'_>,
-    memo: &mut Memo,
-    cells: impl ExactSizeIterator<Item = Pending>,
-    task: &Task<'_>,
-) -> Part {
-    let mut part = Part::new(geometry);
-    let largest = || task.above.map_or(task.floor, |above| f64::from_bits(above.load(Ordering::Relaxed)));
-    let mut enough = largest();
-    let mut guesses = Guesses::new();
-    for mut pending in cells {
-        let (at, code) = (sides.queries.at[pending.cell as usize], sides.queries.codes[pending.cell as usize]);
-        let known = &geometry.queries[usize::from(code)];
-        let mut query = Query::new(at, code);
-        for i in pending.open() {
-            let best = pending.best[i];
-            query.push(i, known[i], if best < task.cutoff { best } else { task.cutoff });
-        }
-        let more = geometry.look(sides.field, memo, task.rows.clone(), &mut query, &mut guesses, enough);
-        let reach = if more { task.reach } else { f64::INFINITY };
-        if query.near != 0 {
-            let first = geometry.shape.range(code).start;
-            for i in pending.open().filter(|i| query.near >> i & 1 == 1) {
-                part.nearer[usize::from(geometry.size_of[first + i])] += 1;
-            }
-            pending.open &= !query.near;
-        }
-        if pending.open == 0 {
-            continue;
-        }
-        for (i, best) in query.found() {
-            pending.best[i] = if best < task.cutoff { best } else { f64::INFINITY };
-        }
-        let Some(above) = task.above else {
-            settle(geometry, sides.queries, pending, reach, -1.0, &mut part);
-            continue;
-        };
-        let widest = pending.widest();
-        if widest > reach || widest == f64::INFINITY {
-            part.pending.push(pending);
-        } else if widest > enough {
-            enough = f64::from_bits(above.fetch_max(widest.to_bits(), Ordering::Relaxed)).max(widest);
-        }
-    }
-    if task.above.is_some() {
-        // What was left for the maximum may be anywhere below it.
-        part.nearer.fill(0);
-    }
-    part
 }
 
 #[inline(always)]

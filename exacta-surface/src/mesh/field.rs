@@ -3,6 +3,7 @@
 use exacta_core::Grid;
 
 use crate::cells::Cells;
+use crate::words::ones;
 
 /// Cells of one surface, whatever the memory order of the image: in raster order of its axes, taken as three.
 #[derive(Debug, Default)]
@@ -16,17 +17,32 @@ pub(crate) struct Sorted {
 impl Sorted {
     /// The cells that `holds` an element.
     pub(crate) fn new(grid: &Grid, cells: &Cells<'_>, holds: impl Fn(u8) -> bool) -> Self {
-        let mut out = Self::default();
-        let kept = cells.iter(grid).filter(|&(_, code)| holds(code));
-        if grid.order() == [0, 1, 2] {
-            out.at.reserve(cells.codes.len());
-            out.codes.reserve(cells.codes.len());
-            for (at, code) in kept {
-                out.at.push(at.map(whole));
-                out.codes.push(code);
+        let held: [bool; 256] = std::array::from_fn(|code| holds(code as u8));
+        let sorted = grid.order() == [0, 1, 2];
+        let [slices, rows, columns] = grid.size();
+        let words = grid.words() as u32;
+        assert!([slices, rows, columns].iter().all(|&n| i32::try_from(n).is_ok()), "an axis fits 31 bits");
+        let (mut out, mut kept) = (Self::default(), Vec::new());
+        out.at.reserve(cells.codes.len());
+        out.codes.reserve(cells.codes.len());
+        let mut codes = cells.codes.iter();
+        for (word, bits) in cells.words.iter() {
+            let row = word / words;
+            let (slice, row, first) = (row / rows as u32, row % rows as u32, word % words * 64);
+            for (bit, &code) in ones(bits).zip(codes.by_ref()) {
+                if !held[usize::from(code)] {
+                    continue;
+                }
+                let at = [slice as i32, row as i32, (first + bit) as i32];
+                if sorted {
+                    out.at.push(at);
+                    out.codes.push(code);
+                } else {
+                    kept.push((grid.by_axis(at), code));
+                }
             }
-        } else {
-            let mut kept: Vec<([i32; 3], u8)> = kept.map(|(at, code)| (at.map(whole), code)).collect();
+        }
+        if !sorted {
             kept.sort_unstable();
             (out.at, out.codes) = kept.into_iter().unzip();
         }
@@ -37,10 +53,6 @@ impl Sorted {
     pub(crate) fn len(&self) -> usize {
         self.codes.len()
     }
-}
-
-fn whole(n: u32) -> i32 {
-    i32::try_from(n).expect("an axis fits 31 bits")
 }
 
 /// How far [`Field::window`] sees before its middle.

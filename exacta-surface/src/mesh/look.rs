@@ -2,6 +2,9 @@
 //!
 //! A query is a cell and one of the centres of its code, a candidate an offset and a code, so what lies between them depends on
 //! small whole numbers alone; distances to the adjacent cells are looked up once they are known ([`Memo`]).
+//!
+//! A candidate first gives an upper bound: the distance to the centres of its elements, three look-ups each. Often that is near enough.
+//! Else the candidates wait until all rows were seen, and elements are measured to where the bounds of a cell are below all of that.
 //! Nothing is ever left out for the distance between the middles of two cells: only for the distance of a centre to the box that
 //! holds all elements of a cell.
 
@@ -14,6 +17,10 @@ use super::shape::MOST;
 const REMEMBERED: i32 = 1;
 /// Candidates that were near to the last query of each of so many columns.
 const COLUMNS: usize = 64;
+/// Candidates that wait at most.
+const WAITING: usize = 32;
+/// More than rounding adds to a squared distance.
+const ROUNDING: f64 = 1e-12;
 
 /// A cell that looks for the other surface, with the centres that still look.
 #[derive(Debug)]
@@ -28,11 +35,22 @@ pub(crate) struct Query {
     len: usize,
     /// Elements that were found near enough, one bit each.
     pub(crate) near: u8,
+    /// Cells that elements may have to be measured to.
+    waits: [([i32; 3], u8); WAITING],
+    waiting: usize,
 }
 
 impl Query {
-    pub(crate) fn new(at: [i32; 3], code: u8) -> Self {
-        Self { at, code, centres: [Centre::default(); MOST], best: [0.0; MOST], slots: [0; MOST], len: 0, near: 0 }
+    pub(crate) fn new() -> Self {
+        let (at, code) = ([0; 3], 0);
+        let (centres, waits) = ([Centre::default(); MOST], [([0; 3], 0); WAITING]);
+        Self { at, code, centres, best: [0.0; MOST], slots: [0; MOST], len: 0, near: 0, waits, waiting: 0 }
+    }
+
+    /// Begins with another cell.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, at: [i32; 3], code: u8) {
+        (self.at, self.code, self.len, self.near, self.waiting) = (at, code, 0, 0, 0);
     }
 
     /// Adds the centre of an element, which looks for what is nearer than `best`.
@@ -106,6 +124,21 @@ impl<P: Patch> Geometry<'_, P> {
         guesses: &mut Guesses,
         enough: f64,
     ) -> bool {
+        let more = self.scan(field, memo, rows, query, guesses, enough);
+        self.measure(memo, query, enough);
+        more
+    }
+
+    #[inline(always)]
+    fn scan(
+        &self,
+        field: &Field<'_>,
+        memo: &mut Memo,
+        rows: std::ops::Range<usize>,
+        query: &mut Query,
+        guesses: &mut Guesses,
+        enough: f64,
+    ) -> bool {
         let [z, y, x] = query.at;
         let Some(view) = field.view(query.at) else { return true };
         if rows.start == 0 {
@@ -117,18 +150,18 @@ impl<P: Patch> Geometry<'_, P> {
                     query.leave(enough);
                     return false;
                 }
-                self.compare(memo, query, [0; 3], code, enough);
+                self.note(query, [0; 3], code, enough);
             }
         }
         let guess = guesses.of(query.at);
         let guessed = [guess.0[0] - z, guess.0[1] - y, guess.0[2] - x];
-        if guessed != [0; 3] {
-            self.compare(memo, query, guessed, guess.1, enough);
+        if guessed != [0; 3] && query.len > 0 {
+            self.note(query, guessed, guess.1, enough);
         }
-        let mut most = query.widest();
         if query.len == 0 {
             return false;
         }
+        let mut most = query.widest();
         let mut width = BEFORE as usize;
         for (row, &step) in self.rows[rows.clone()].iter().zip(&field.steps[rows]) {
             if row.bound >= most {
@@ -164,9 +197,8 @@ impl<P: Patch> Geometry<'_, P> {
                 };
                 // The cells to come are as far to either side at least.
                 let beside = &self.beside[dx.unsigned_abs() as usize];
-                let gain = |i: usize| {
-                    across[i] + beside[usize::from(query.centres[i].at[2]) % COORDINATES] < query.best[i]
-                };
+                let gain =
+                    |i: usize| across[i] + beside[usize::from(query.centres[i].at[2]) % COORDINATES] < query.best[i];
                 if !(0..query.len).any(gain) {
                     break;
                 }
@@ -174,18 +206,23 @@ impl<P: Patch> Geometry<'_, P> {
                 if offset == guessed || offset == [0; 3] {
                     continue;
                 }
-                let code = field.code(place, &view, dx);
                 let looking = query.len;
-                if self.compare(memo, query, offset, code, enough) {
+                if query.waiting == WAITING {
+                    self.measure(memo, query, enough);
+                    most = query.widest();
+                }
+                let code = field.code(place, &view, dx);
+                if self.note(query, offset, code, enough) {
                     *guess = ([z + dz, y + dy, x + dx], code);
                     most = query.widest();
+                }
+                if query.len < looking {
                     if query.len == 0 {
                         return false;
                     }
-                    if query.len < looking {
-                        for i in 0..query.len {
-                            across[i] = self.across(query.centres[i], row.offset);
-                        }
+                    most = query.widest();
+                    for i in 0..query.len {
+                        across[i] = self.across(query.centres[i], row.offset);
                     }
                 }
             }
@@ -196,51 +233,101 @@ impl<P: Patch> Geometry<'_, P> {
     /// Squared gap between a centre and a row.
     #[inline(always)]
     fn across(&self, centre: Centre, [dz, dy]: [i32; 2]) -> f64 {
-        let [z, y, _] = centre.at.map(usize::from);
-        self.gap(0, dz, z, self.whole[0]) + self.gap(1, dy, y, self.whole[1])
+        let [z, y, _] = centre.at;
+        self.gap(0, dz, usize::from(z), self.whole[0]) + self.gap(1, dy, usize::from(y), self.whole[1])
     }
 
-    /// Compares all centres with the elements of a cell; whether any is nearer than the best known.
+    /// Bounds the distances of the centres by those to the centres of a cell's elements; whether any bound is less than what was known.
+    /// The cell waits if it can be nearer still.
     #[inline(always)]
-    fn compare(&self, memo: &mut Memo, query: &mut Query, offset: [i32; 3], code: u8, enough: f64) -> bool {
+    fn note(&self, query: &mut Query, offset: [i32; 3], code: u8, enough: f64) -> bool {
         let [dz, dy, dx] = offset;
+        let most = BEFORE as u32;
         // Of what was guessed, nothing is known.
-        let away = dz.saturating_abs().max(dy.saturating_abs()).max(dx.saturating_abs());
-        if away > BEFORE {
+        if dz.unsigned_abs() > most || dy.unsigned_abs() > most || dx.unsigned_abs() > most {
             return false;
         }
-        let extent = self.extents[usize::from(code)];
-        let mut changed = false;
-        for (centre, best) in query.centres[..query.len].iter().zip(&mut query.best) {
-            let at = centre.at.map(usize::from);
-            let bound = (self.gap(0, dz, at[0], extent[0]) + self.gap(1, dy, at[1], extent[1]))
-                + self.gap(2, dx, at[2], extent[2]);
-            if bound >= *best {
+        let (unit, extent) = (self.shape.per_voxel(), self.extents[usize::from(code)]);
+        let start = |n: i32| (n + BEFORE) * unit + self.aside;
+        let (z, y, x) = (start(dz), start(dy), start(dx));
+        let others = &self.queries[usize::from(code)][..usize::from(self.lens[usize::from(code)])];
+        let [along_z, along_y, along_x] = &self.along;
+        let (mut changed, mut near, mut waits) = (false, false, false);
+        for i in 0..query.len {
+            let (centre, best) = (query.centres[i], query.best[i]);
+            // Where it may be enough to be near, most are.
+            if enough < 0.0 && self.bound(centre, offset, extent) >= best {
                 continue;
             }
-            let centre = usize::from(centre.index);
-            let point = || self.centres[centre] - vector(offset) * f64::from(self.shape.per_voxel());
-            let squared = if away <= REMEMBERED {
-                let index = memo.index(offset, code) + centre;
-                let known = &mut memo.squared[index];
-                if known.to_bits() == 0 {
-                    let squared = self.nearest(code, &point(), f64::INFINITY);
-                    // Zero is marked by its sign, so that it is not taken for unknown.
-                    *known = if squared == 0.0 { -0.0 } else { squared };
-                }
-                known.abs()
-            } else {
-                self.nearest(code, &point(), *best)
-            };
-            if squared < *best {
-                *best = squared;
-                changed = true;
+            waits = true;
+            let [from_z, from_y, from_x] = centre.at;
+            let (z, y, x) = (z - i32::from(from_z), y - i32::from(from_y), x - i32::from(from_x));
+            let mut least = f64::INFINITY;
+            for other in others {
+                let [to_z, to_y, to_x] = other.at;
+                let (a, b) = (along_z[(z + i32::from(to_z)) as usize], along_y[(y + i32::from(to_y)) as usize]);
+                let squared = (a + b) + along_x[(x + i32::from(to_x)) as usize];
+                least = if squared < least { squared } else { least };
+            }
+            least *= 1.0 + ROUNDING;
+            if least < best {
+                (query.best[i], changed) = (least, true);
+                near |= least <= enough;
             }
         }
-        if changed {
+        if near {
             query.leave(enough);
         }
+        if waits && query.len > 0 {
+            query.waits[query.waiting] = (offset, code);
+            query.waiting += 1;
+        }
         changed
+    }
+
+    /// The least squared distance of a centre to what lies within an extent of a cell.
+    #[inline(always)]
+    fn bound(&self, centre: Centre, [dz, dy, dx]: [i32; 3], extent: [u8; 3]) -> f64 {
+        let [z, y, x] = centre.at;
+        let across = self.gap(0, dz, usize::from(z), extent[0]) + self.gap(1, dy, usize::from(y), extent[1]);
+        across + self.gap(2, dx, usize::from(x), extent[2])
+    }
+
+    /// Measures to the elements of the cells that wait.
+    #[inline(always)]
+    fn measure(&self, memo: &mut Memo, query: &mut Query, enough: f64) {
+        for waiting in 0..std::mem::take(&mut query.waiting) {
+            let (offset, code) = query.waits[waiting];
+            let extent = self.extents[usize::from(code)];
+            let [dz, dy, dx] = offset;
+            let adjacent = dz.abs() <= REMEMBERED && dy.abs() <= REMEMBERED && dx.abs() <= REMEMBERED;
+            let mut changed = false;
+            for i in 0..query.len {
+                let best = query.best[i];
+                if self.bound(query.centres[i], offset, extent) >= best {
+                    continue;
+                }
+                let centre = usize::from(query.centres[i].index);
+                let point = || self.centres[centre] - vector(offset) * f64::from(self.shape.per_voxel());
+                let squared = if adjacent {
+                    let known = &mut memo.squared[memo_index(memo.codes, memo.pitch, offset, code) + centre];
+                    if known.to_bits() == 0 {
+                        let squared = self.nearest(code, &point(), f64::INFINITY);
+                        // Zero is marked by its sign, so that it is not taken for unknown.
+                        *known = if squared == 0.0 { -0.0 } else { squared };
+                    }
+                    known.abs()
+                } else {
+                    self.nearest(code, &point(), best)
+                };
+                if squared < best {
+                    (query.best[i], changed) = (squared, true);
+                }
+            }
+            if changed {
+                query.leave(enough);
+            }
+        }
     }
 }
 
@@ -252,14 +339,12 @@ pub(crate) struct Memo {
     squared: Vec<f64>,
 }
 
-impl Memo {
-    /// Where the centres' distances to a code at an offset lie.
-    #[inline(always)]
-    fn index(&self, [dz, dy, dx]: [i32; 3], code: u8) -> usize {
-        let side = 2 * REMEMBERED + 1;
-        // Without slices there is none before the first.
-        let slice = if self.codes == 16 { 0 } else { dz + REMEMBERED };
-        let offset = (slice * side + dy + REMEMBERED) * side + dx + REMEMBERED;
-        (offset as usize * self.codes + usize::from(code)) * self.pitch
-    }
+/// Where the centres' distances to a code at an offset lie.
+#[inline(always)]
+fn memo_index(codes: usize, pitch: usize, [dz, dy, dx]: [i32; 3], code: u8) -> usize {
+    let side = 2 * REMEMBERED + 1;
+    // Without slices there is none before the first.
+    let slice = if codes == 16 { 0 } else { dz + REMEMBERED };
+    let offset = (slice * side + dy + REMEMBERED) * side + dx + REMEMBERED;
+    (offset as usize * codes + usize::from(code)) * pitch
 }

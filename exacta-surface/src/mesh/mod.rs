@@ -11,11 +11,12 @@ mod decide;
 mod directed;
 mod far;
 mod field;
+mod look;
 #[cfg(feature = "testing")]
 pub(crate) mod naive;
-mod look;
 mod near;
 mod patch;
+mod round;
 mod shape;
 mod table;
 
@@ -92,7 +93,7 @@ fn measure_class<P: Patch>(
     [case, class]: [usize; 2],
     need: &Need,
 ) -> SurfaceDistances {
-    let holds = |code| !geometry.shape.of(code).is_empty();
+    let holds = |code: u8| geometry.lens[usize::from(code)] > 0;
     let serial = Threads::Serial;
     let threads = if surfaces.cells(case, class, 0).codes.len() < SERIAL { &serial } else { &cpu.threads };
     let sides = threads.map(2, |side| Sorted::new(surfaces.grid(), &surfaces.cells(case, class, side), holds));

@@ -45,8 +45,12 @@ pub(crate) struct Geometry<'a, P> {
     pub(crate) rounds: Vec<Round>,
     /// By axis, then offset, coordinate of a centre and extent of what a cell holds: the square of the gap along the axis.
     gaps: [Vec<[[f64; EXTENTS]; COORDINATES]>; 3],
-    /// The centres of each code.
+    /// By axis, then difference of two centres in units, from `-BEFORE` voxels and `aside` less on: its squared length.
+    pub(crate) along: [Vec<f64>; 3],
+    pub(crate) aside: i32,
+    /// The centres of each code, and how many it has.
     pub(crate) queries: Vec<[Centre; MOST]>,
+    pub(crate) lens: [u8; 256],
     /// By distance along the row and coordinate: the lesser gap of both sides.
     pub(crate) beside: Vec<[f64; COORDINATES]>,
     /// By distance along the row: the least gap of all.
@@ -105,7 +109,10 @@ impl<'a, P: Patch> Geometry<'a, P> {
             rows: Vec::new(),
             rounds: Vec::new(),
             gaps: [0, 1, 2].map(|axis| gaps(shape, &metric, axis)),
+            along: [0, 1, 2].map(|axis| along(shape, &metric, axis)),
+            aside: shape.per_voxel(),
             queries: Vec::new(),
+            lens: std::array::from_fn(|code| if code < shape.codes() { shape.of(code as u8).len() as u8 } else { 0 }),
             extents: extents.collect(),
             beside: Vec::new(),
             narrow: Vec::new(),
@@ -138,12 +145,11 @@ impl<'a, P: Patch> Geometry<'a, P> {
             centres.fold(f64::INFINITY, |least, at| least.min(self.gap(axis, offset, at, self.whole[axis])))
         };
         let flat = self.shape.span[0] == [0, 0];
-        let slices = if flat { 0..=0 } else { -REACH..=REACH };
         let mut rows = Vec::new();
-        for slice in slices {
-            for row in -REACH..=REACH {
-                rows.push(Row { offset: [slice, row], bound: inner(0, slice) + inner(1, row) });
-            }
+        let along_row: Vec<(i32, f64)> = (-REACH..=REACH).map(|row| (row, inner(1, row))).collect();
+        for slice in if flat { 0..=0 } else { -REACH..=REACH } {
+            let across = inner(0, slice);
+            rows.extend(along_row.iter().map(|&(row, bound)| Row { offset: [slice, row], bound: across + bound }));
         }
         let order = |row: &Row| row.offset[0].abs() + row.offset[1].abs();
         rows.sort_by(|a, b| a.bound.total_cmp(&b.bound).then(order(a).cmp(&order(b))));
@@ -189,6 +195,12 @@ impl<'a, P: Patch> Geometry<'a, P> {
 pub(crate) struct Centre {
     pub(crate) index: u8,
     pub(crate) at: [u8; 3],
+}
+
+/// Squares of the differences of two centres along an axis.
+fn along(shape: &Shape, metric: &Metric, axis: usize) -> Vec<f64> {
+    let most = (BEFORE + 1) * shape.per_voxel();
+    (-most..=most).map(|d| metric.along(axis, f64::from(d))).collect()
 }
 
 /// Squares of gaps along an axis, by offset, coordinate and extent.
