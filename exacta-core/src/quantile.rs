@@ -61,7 +61,9 @@ fn percentile_of(directions: &[&Directed], q: Percentile) -> Result<f64> {
             directions.iter().flat_map(|d| d.bins.iter().copied()).filter(|b| b.distance < resolved).collect();
         let weight = directions.iter().map(|d| d.weight).sum();
         let known = WeightedPrefix { bins, weight, complete: resolved == f64::INFINITY };
-        return crossing(known, q).ok_or(Error::NotResolved { resolved });
+        let crossing = crossing(known, q).ok_or(Error::NotResolved { resolved })?;
+        directions.iter().try_for_each(|d| told_apart(d, crossing))?;
+        return Ok(crossing);
     }
     let (low, high, fraction) = ranks(n, q.value());
     let mut bins: Vec<Bin> =
@@ -79,7 +81,16 @@ fn percentile_of(directions: &[&Directed], q: Percentile) -> Result<f64> {
     let (Some(low), Some(high)) = (at(low), at(high)) else {
         return Err(Error::NotResolved { resolved });
     };
+    directions.iter().try_for_each(|d| told_apart(d, low).and_then(|()| told_apart(d, high)))?;
     Ok(low + (high - low) * fraction)
+}
+
+/// Whether elements at a distance are counted each at its own.
+fn told_apart(directed: &Directed, distance: f64) -> Result<()> {
+    match directed.coarse {
+        Some([from, to]) if from <= distance && distance < to => Err(Error::NotResolved { resolved: from }),
+        _ => Ok(()),
+    }
 }
 
 /// Sum of all distances of one direction, each times its weight, in ascending order.
@@ -88,7 +99,7 @@ fn percentile_of(directions: &[&Directed], q: Percentile) -> Result<f64> {
 /// [`Error::NotResolved`] unless every distance is known.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 pub fn sum(directed: &Directed) -> Result<f64> {
-    if directed.resolved < f64::INFINITY {
+    if directed.resolved < f64::INFINITY || directed.coarse.is_some() {
         return Err(Error::NotResolved { resolved: directed.resolved });
     }
     Ok(compensated(directed.bins.iter().map(|bin| bin.count as f64 * bin.weight * bin.distance)))
@@ -104,6 +115,7 @@ pub fn within(directed: &Directed, tolerance: f64) -> Result<f64> {
     if directed.resolved <= tolerance {
         return Err(Error::NotResolved { resolved: directed.resolved });
     }
+    told_apart(directed, tolerance)?;
     let close = &directed.bins[..directed.bins.partition_point(|bin| bin.distance <= tolerance)];
     if close.iter().map(|bin| bin.count).sum::<u64>() == directed.total {
         return Ok(directed.weight);
