@@ -40,8 +40,10 @@ fn worst(c: &mut Criterion) {
     let mask = |f: &dyn Fn([usize; 3]) -> bool| {
         ArrayD::from_shape_fn(IxDyn(&[1, n, n, n]), |at| u8::from(f([at[1], at[2], at[3]])))
     };
-    let board = |k: usize, shift: usize| mask(&|at| at.iter().map(|i| (i + shift) / k).sum::<usize>().is_multiple_of(2));
-    let noise = |seed: usize| mask(&|[z, y, x]| ((z * n + y) * n + x + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63 == 0);
+    let board =
+        |k: usize, shift: usize| mask(&|at| at.iter().map(|i| (i + shift) / k).sum::<usize>().is_multiple_of(2));
+    let noise =
+        |seed: usize| mask(&|[z, y, x]| ((z * n + y) * n + x + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63 == 0);
     let half = mask(&|[z, ..]| z < n / 2);
     let voxel = mask(&|at| at == [n - 1; 3]);
     let pairs = [

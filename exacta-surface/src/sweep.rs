@@ -6,8 +6,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use exacta_core::Cpu;
 use exacta_core::separable::{Edges, Lane, Passes, whole};
+use exacta_core::{Cpu, Level};
 
 use crate::carried::Carried;
 use crate::dense::Dense;
@@ -87,8 +87,7 @@ pub(crate) fn sweep<T: Tag, K: Sink<T>, R: Send>(
         let left = &queries.left[slices.start * size[1] * words..slices.end * size[1] * words];
         let mut sink = make();
         if left.iter().any(|&bits| bits != 0) && !full.load(Ordering::Relaxed) {
-            let job =
-                Slab { queries, size, first: slices.start, left, steps: &steps.of_slab(slab), flat, full: &full };
+            let job = Slab { queries, size, first: slices.start, left, steps: &steps.of_slab(slab), flat, full: &full };
             match whole(&axes) {
                 Some(whole) if whole.largest < 1 << 24 => {
                     let units = spacing.map(|h| h / whole.unit);
@@ -120,12 +119,19 @@ impl<T: Tag> Slab<'_, T> {
         let [_, rows, columns] = self.size;
         let words = columns.div_ceil(64);
         let mut passes = Passes::<L, B>::new(self.size, spacing);
+        let mut wanted = Vec::with_capacity(rows);
         for (slice, left) in self.left.chunks_exact(rows * words).enumerate() {
             if left.iter().all(|&bits| bits == 0) {
                 continue;
             }
             let steps = &self.steps[slice * rows * words * 64..][..rows * words * 64];
-            exacta_core::dispatch!(cpu.level, simd => self.slice(simd, slice, left, steps, unit, &mut passes, sink));
+            wanted.clear();
+            wanted.extend(left.chunks_exact(words).map(|row| row.iter().any(|&bits| bits != 0)));
+            let slice = self.first + slice;
+            passed(cpu.level, &mut passes, steps, &wanted, &mut |row, values| {
+                let bits = &left[row * words..][..words];
+                self.row([slice, row], bits, |column| values[column].wide() * unit, sink);
+            });
             if sink.is_full() {
                 self.full.store(true, Ordering::Relaxed);
             }
@@ -135,39 +141,39 @@ impl<T: Tag> Slab<'_, T> {
         }
     }
 
+    /// Hands the queries of a row to the sink.
     #[inline(always)]
-    #[expect(clippy::too_many_arguments, reason = "one call, inlined")]
-    fn slice<S: Copy, L: Lane, const B: usize, K: Sink<T>>(
-        &self,
-        simd: S,
-        slice: usize,
-        left: &[u64],
-        steps: &[u16],
-        unit: f64,
-        passes: &mut Passes<L, B>,
-        sink: &mut K,
-    ) {
-        let [_, _, columns] = self.size;
-        let words = columns.div_ceil(64);
+    fn row<K: Sink<T>>(&self, [slice, row]: [usize; 2], left: &[u64], squared: impl Fn(usize) -> f64, sink: &mut K) {
         let mut tags = [T::FIRST; 64];
-        passes.fill(simd, steps, NONE, u32::from);
-        let wanted = |row: usize| left[row * words..][..words].iter().any(|&bits| bits != 0);
-        passes.run(simd, &Edges::default(), wanted, |row, values| {
-            let slice = self.first + slice;
-            let at = |word| if self.flat { [0, slice, word] } else { [slice, row, word] };
-            for (word, &bits) in left[row * words..][..words].iter().enumerate() {
-                if bits == 0 {
-                    continue;
-                }
-                let index = (slice * self.size[1] + row) * words + word;
-                let [plane_slice, plane_row, _] = at(word);
-                let listed = self.queries.plane.row(plane_slice, plane_row)[word];
-                self.queries.carried.of_word(at(word), index, listed, &mut tags);
-                let values = &values[word * 64..];
-                for bit in ones(bits) {
-                    sink.add(values[bit as usize].wide() * unit, tags[bit as usize]);
-                }
-            }
-        });
+        let [plane_slice, plane_row] = if self.flat { [0, slice] } else { [slice, row] };
+        let listed = self.queries.plane.row(plane_slice, plane_row);
+        let base = (slice * self.size[1] + row) * left.len();
+        for (word, (&bits, &listed)) in left.iter().zip(listed).enumerate().filter(|(_, (bits, _))| **bits != 0) {
+            self.queries.carried.of_word([plane_slice, plane_row, word], base + word, listed, &mut tags);
+            ones(bits).for_each(|bit| sink.add(squared(word * 64 + bit as usize), tags[bit as usize]));
+        }
     }
+}
+
+/// Both passes of a slice, compiled once for each arithmetic, whatever takes the rows.
+fn passed<L: Lane, const B: usize>(
+    level: Level,
+    passes: &mut Passes<L, B>,
+    steps: &[u16],
+    wanted: &[bool],
+    out: &mut dyn FnMut(usize, &[L]),
+) {
+    exacta_core::dispatch!(level, simd => both(simd, passes, steps, wanted, out));
+}
+
+#[inline(always)]
+fn both<S: Copy, L: Lane, const B: usize>(
+    simd: S,
+    passes: &mut Passes<L, B>,
+    steps: &[u16],
+    wanted: &[bool],
+    out: &mut dyn FnMut(usize, &[L]),
+) {
+    passes.fill(simd, steps, NONE, u32::from);
+    passes.run(simd, &Edges::default(), |row| wanted[row], out);
 }

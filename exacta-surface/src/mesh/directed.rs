@@ -277,7 +277,15 @@ impl<'a, P: Patch> Direction<'a, P> {
             }
         }
         let max = self.max.or_else(|| bins.last().filter(|_| resolved == f64::INFINITY).map(|bin| bin.distance));
-        Directed { elements: Elements::Patches, total: self.total, weight: self.weight, bins, resolved, max, coarse: None }
+        Directed {
+            elements: Elements::Patches,
+            total: self.total,
+            weight: self.weight,
+            bins,
+            resolved,
+            max,
+            coarse: None,
+        }
     }
 }
 
