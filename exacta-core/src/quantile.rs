@@ -62,7 +62,9 @@ fn percentile_of(directions: &[&Directed], q: Percentile) -> Result<f64> {
         let weight = directions.iter().map(|d| d.weight).sum();
         let nearer = directions.iter().map(|d| d.nearer.clone()).collect();
         let known = WeightedPrefix { nearer, bins, weight, complete: resolved == f64::INFINITY };
-        return crossing(known, q).ok_or(Error::NotResolved { resolved });
+        let crossing = crossing(known, q).ok_or(Error::NotResolved { resolved })?;
+        directions.iter().try_for_each(|d| told_apart(d, crossing))?;
+        return Ok(crossing);
     }
     let (low, high, fraction) = ranks(n, q.value());
     let mut bins: Vec<Bin> =
@@ -80,7 +82,16 @@ fn percentile_of(directions: &[&Directed], q: Percentile) -> Result<f64> {
     let (Some(low), Some(high)) = (at(low), at(high)) else {
         return Err(Error::NotResolved { resolved });
     };
+    directions.iter().try_for_each(|d| told_apart(d, low).and_then(|()| told_apart(d, high)))?;
     Ok(low + (high - low) * fraction)
+}
+
+/// Whether elements at a distance are counted each at its own.
+fn told_apart(directed: &Directed, distance: f64) -> Result<()> {
+    match directed.coarse {
+        Some([from, to]) if from <= distance && distance < to => Err(Error::NotResolved { resolved: from }),
+        _ => Ok(()),
+    }
 }
 
 /// Sum of all distances of one direction, each times its weight, in ascending order.
@@ -92,7 +103,7 @@ pub fn sum(directed: &Directed) -> Result<f64> {
     if directed.nearer.total() > 0 {
         return Err(Error::NotResolved { resolved: 0.0 });
     }
-    if directed.resolved < f64::INFINITY {
+    if directed.resolved < f64::INFINITY || directed.coarse.is_some() {
         return Err(Error::NotResolved { resolved: directed.resolved });
     }
     Ok(compensated(directed.bins.iter().map(|bin| bin.count as f64 * bin.weight * bin.distance)))
@@ -108,6 +119,7 @@ pub fn within(directed: &Directed, tolerance: f64) -> Result<f64> {
     if directed.resolved <= tolerance {
         return Err(Error::NotResolved { resolved: directed.resolved });
     }
+    told_apart(directed, tolerance)?;
     let nearer = &directed.nearer;
     if tolerance < nearer.within && nearer.total() > 0 {
         return Err(Error::NotResolved { resolved: 0.0 });
@@ -198,7 +210,8 @@ mod tests {
         let bins = vec![Bin { distance: 2.0, weight: 2.0, count: 1 }, Bin { distance: 3.0, weight: 1.0, count: 1 }];
         let nearer = Nearer { within: 1.0, counts: vec![(0.5, 4), (2.0, 1)] };
         let elements = Elements::Patches;
-        let d = Directed { elements, total: 7, weight: 7.0, bins, nearer, resolved: f64::INFINITY, max: Some(3.0) };
+        let lone = Directed { elements, total: 7, weight: 7.0, ..Directed::default() };
+        let d = Directed { bins, nearer, resolved: f64::INFINITY, max: Some(3.0), ..lone };
         assert_eq!(percentile(&d, q(80.0)), Ok(2.0));
         assert_eq!(percentile(&d, q(90.0)), Ok(3.0));
         assert_eq!(percentile(&d, q(50.0)), Err(Error::NotResolved { resolved: f64::INFINITY }));

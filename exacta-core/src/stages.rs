@@ -89,8 +89,8 @@ pub struct Need {
     pub within: Option<f64>,
     /// The least of several tolerances whose largest is `within`; `None` where there is one.
     pub least_within: Option<f64>,
-    /// Percentiles below those named are needed too. Ranks of points below a rank are known with it; patches can lie so
-    /// close to a percentile that only all distances decide.
+    /// Percentiles below those named are needed too: closer distances may have been counted without being told apart, and patches
+    /// can lie so close to a percentile that only all distances decide.
     pub lesser: bool,
 }
 
@@ -105,6 +105,12 @@ impl Need {
         least_within: None,
         lesser: false,
     };
+
+    /// The one percentile of each direction, where nothing else is needed but the maximum.
+    pub fn sole_percentile(&self) -> Option<f64> {
+        let more = self.all || self.lesser || self.pooled_percentile.is_some() || self.within.is_some();
+        self.directed_percentile.filter(|_| !more)
+    }
 
     /// What serves both.
     pub fn join(self, other: Self) -> Self {
@@ -189,6 +195,9 @@ pub struct Directed {
     pub resolved: f64,
     /// The largest distance, where it was asked for or all are known.
     pub max: Option<f64>,
+    /// Elements from the first to less than the second of these distances are counted, but not each at its own: only at one within
+    /// the same range. What would need their distances is an error.
+    pub coarse: Option<[f64; 2]>,
 }
 
 impl Directed {

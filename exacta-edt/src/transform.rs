@@ -215,18 +215,23 @@ fn run<S: Copy, L: Lane, const B: usize, O: Output>(
     finish: Finish,
     out: &mut [O],
 ) {
-    passes.run(simd, edges, |_| true, |row, values| {
-        let out = &mut out[row * columns..][..columns];
-        if finish == Finish::Squared {
-            for (out, value) in out.iter_mut().zip(values) {
-                *out = O::of(value.wide() * unit);
+    passes.run(
+        simd,
+        edges,
+        |_| true,
+        |row, values| {
+            let out = &mut out[row * columns..][..columns];
+            if finish == Finish::Squared {
+                for (out, value) in out.iter_mut().zip(values) {
+                    *out = O::of(value.wide() * unit);
+                }
+            } else {
+                for (out, value) in out.iter_mut().zip(values) {
+                    *out = O::of((value.wide() * unit).sqrt());
+                }
             }
-        } else {
-            for (out, value) in out.iter_mut().zip(values) {
-                *out = O::of((value.wide() * unit).sqrt());
-            }
-        }
-    });
+        },
+    );
 }
 
 /// Copies slices to where they lie, along the axis that is contiguous there.

@@ -1,7 +1,8 @@
-//! Surfaces and distances: `surface/<side>/<part>/<need>`.
+//! Surfaces and distances: `surface/<side>/<part>/<need>`, and worst cases.
 #![allow(missing_docs, reason = "criterion's macros make public items")]
 
 use criterion::{Criterion, criterion_group, criterion_main};
+use exacta_core::ndarray::{ArrayD, IxDyn};
 use exacta_core::stages::{Need, SurfaceStage};
 use exacta_core::testing::organs;
 use exacta_core::{Batch, LabelSpec, Spacing, SurfaceKind};
@@ -47,5 +48,45 @@ fn surface(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, surface);
+/// Masks for which lists of elements, searches or shells would be the wrong tool: `worst/<kind>/<masks>`.
+fn worst(c: &mut Criterion) {
+    let n = 192;
+    let mask = |f: &dyn Fn([usize; 3]) -> bool| {
+        ArrayD::from_shape_fn(IxDyn(&[1, n, n, n]), |at| u8::from(f([at[1], at[2], at[3]])))
+    };
+    let board =
+        |k: usize, shift: usize| mask(&|at| at.iter().map(|i| (i + shift) / k).sum::<usize>().is_multiple_of(2));
+    let noise =
+        |seed: usize| mask(&|[z, y, x]| ((z * n + y) * n + x + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63 == 0);
+    let half = mask(&|[z, ..]| z < n / 2);
+    let voxel = mask(&|at| at == [n - 1; 3]);
+    let pairs = [
+        ("halves", half.clone(), mask(&|[z, ..]| z >= n / 2)),
+        ("checkerboard, inverse", board(1, 0), board(1, 1)),
+        ("checkerboard of 8, shifted", board(8, 0), board(8, 4)),
+        ("checkerboard, half", board(1, 0), half),
+        ("noise, noise", noise(1), noise(2)),
+        ("noise, far voxel", noise(1), voxel.clone()),
+        ("voxel, far voxel", mask(&|at| at == [0; 3]), voxel),
+    ];
+    let stage = CpuSurface::default();
+    let spacings = [Spacing::new(&[1.5, 0.8, 0.8]).expect("in range")];
+    let need = Need { directed_percentile: Some(95.0), ..Need::default() };
+    for (name, kind) in [("voxels", SurfaceKind::Voxels), ("surfels", SurfaceKind::Surfels)] {
+        let mut group = c.benchmark_group(format!("worst/{name}"));
+        group.sample_size(10);
+        for (masks, pred, target) in &pairs {
+            let spec = LabelSpec::index(2).without_background();
+            let batch = Batch::new(pred.view(), target.view(), spec, None).expect("a valid batch");
+            group.bench_function(*masks, |b| {
+                b.iter(|| {
+                    let (_, surfaces) = stage.surfaces(&batch, kind).expect("valid labels");
+                    stage.distances(&surfaces, &spacings, &[need])
+                });
+            });
+        }
+    }
+}
+
+criterion_group!(benches, surface, worst);
 criterion_main!(benches);

@@ -179,7 +179,7 @@ fn resolve_row<S, T: Tag>(
 mod tests {
     use std::sync::Arc;
 
-    use exacta_core::ndarray::{ArrayD, IxDyn};
+    use exacta_core::ndarray::{ArrayD, Dimension, IxDyn};
     use exacta_core::parallel::Threads;
     use exacta_core::quantile::{percentile, pooled_percentile, within};
     use exacta_core::stages::{Directed, Elements, Need, SurfaceDistances};

@@ -11,7 +11,7 @@ use exacta_core::{Grid, InputFormat, LabelSpec};
 
 use crate::codes::Places;
 use crate::segments::{Segment, Sparse, scatter};
-use crate::words::{Words, ones};
+use crate::words::Words;
 
 /// Corner cells of every case, class and side, with their codes.
 #[derive(Debug)]
@@ -150,7 +150,7 @@ impl Cells<'_> {
     #[cfg(test)]
     pub(crate) fn iter<'a>(&'a self, grid: &'a Grid) -> impl Iterator<Item = ([u32; 3], u8)> + 'a {
         let [_, rows, words] = [grid.size()[0], grid.size()[1], grid.words()].map(|n| n as u32);
-        let bits = self.words.iter().flat_map(|(word, bits)| ones(bits).map(move |bit| (word, bit)));
+        let bits = self.words.iter().flat_map(|(word, bits)| crate::words::ones(bits).map(move |bit| (word, bit)));
         bits.zip(self.codes.iter()).map(move |((word, bit), &code)| {
             let row = word / words;
             (grid.by_axis([row / rows, row % rows, word % words * 64 + bit]), code)

@@ -86,9 +86,9 @@ pub(crate) fn distances_of<S: SurfaceSet>(
             let both = sides.iter().all(|side| !side.words.is_empty());
             let elements = sides.iter().map(|side| side.words.voxels()).sum();
             let bounds = WordBox::around(grid, [&sides[0].words, &sides[1].words]);
+            let place_of = Place { grid, bounds: &bounds, spacing };
             if both && bulk.is_met(elements, AxisBox::new(grid, &bounds).size) {
                 let words = sides.map(|side| side.words);
-                let place_of = Place { grid, bounds: &bounds, spacing };
                 out[place] = many(cpu, surfaces, [case, class], words, weights, place_of, &needs[class]);
                 continue;
             }
@@ -100,7 +100,7 @@ pub(crate) fn distances_of<S: SurfaceSet>(
                 out[place] = SurfaceDistances { pred_to_target, target_to_pred };
                 continue;
             }
-            let job = job(grid, place, sides, bounds, weights, spacing, needs[class], &mut shells);
+            let job = job(place_of, place, sides, weights, needs[class], &mut shells);
             bytes += job.bytes();
             jobs.push(job);
             if bytes >= memory(grid) {
@@ -175,12 +175,10 @@ fn known<T: Tag>(shells: &Shells, counts: &[u64], kinds: usize) -> Vec<Known<T>>
 
 /// A job; its shells are taken from `known` where a job before it had the same.
 fn job<'a, T: Tag>(
-    grid: &Grid,
+    Place { grid, bounds, spacing }: Place<'_>,
     place: usize,
     sides: [Surface<'a, T>; 2],
-    bounds: WordBox,
     weights: &Arc<Weights>,
-    spacing: [f64; 3],
     need: Need,
     known: &mut Vec<(ShellKey, Arc<Shells>)>,
 ) -> Job<'a, T> {
@@ -197,7 +195,7 @@ fn job<'a, T: Tag>(
             shells
         }
     };
-    Job { place, surfaces: sides, weights: Arc::clone(weights), bounds, spacing, need, shells }
+    Job { place, surfaces: sides, weights: Arc::clone(weights), bounds: *bounds, spacing, need, shells }
 }
 
 /// Runs jobs together, so that few large classes and many small ones both keep all threads busy.

@@ -38,6 +38,7 @@ mod bricks;
 mod bulk;
 mod carried;
 mod cells;
+mod coarse;
 mod codes;
 mod corners;
 mod dense;

@@ -10,6 +10,7 @@ use exacta_core::stages::{Bin, Directed, Need};
 use exacta_core::{Cpu, Grid};
 
 use crate::carried::Carried;
+use crate::coarse;
 use crate::dense::{AxisBox, WordBox};
 use crate::progress::unmet;
 use crate::search::Search;
@@ -123,7 +124,8 @@ impl Place<'_> {
 pub(crate) fn finish<T: Tag>(cpu: &Cpu, place: Place<'_>, need: &Need, starts: [Start<'_, T>; 2]) -> [Directed; 2] {
     let mut directions = starts.map(Direction::new);
     while let Some((side, all)) = unmet(need, &directions) {
-        directions[side].advance(cpu, place, all);
+        let percentile = need.sole_percentile().filter(|_| !all);
+        directions[side].advance(cpu, place, all, percentile);
     }
     if need.max {
         for direction in &mut directions {
@@ -147,6 +149,8 @@ pub(crate) struct Direction<'a, T> {
     pub(crate) reached: f64,
     left: Left<'a, T>,
     search: Option<Search<T>>,
+    /// Squared distances from which and up to which elements are counted by bucket.
+    coarse: Option<[f64; 2]>,
 }
 
 impl<'a, T: Tag> Direction<'a, T> {
@@ -162,6 +166,7 @@ impl<'a, T: Tag> Direction<'a, T> {
             reached,
             left: start.left,
             search: None,
+            coarse: None,
         }
     }
 
@@ -182,6 +187,10 @@ impl<'a, T: Tag> Direction<'a, T> {
 
     /// Resolves everything that is left by tier 3.
     fn transform(&mut self, cpu: &Cpu, place: Place<'_>) {
+        // What was counted by bucket alone.
+        if self.coarse.take().is_some() {
+            self.found.clear();
+        }
         match std::mem::replace(&mut self.left, Left::None) {
             Left::Words { left, tags, features } if place.is_spread(&left) => {
                 let space = AxisBox::new(place.grid, place.bounds);
@@ -191,7 +200,7 @@ impl<'a, T: Tag> Direction<'a, T> {
                 let [slices, rows, _] = space.words();
                 let left = (0..slices * rows).flat_map(|i| plane.row(i / rows, i % rows)).copied().collect();
                 let queries = Queries { size: space.size, left, plane: &plane, carried: &carried, features: &features };
-                self.found.extend(sweep::squared_distances(cpu, place.spacing, &queries));
+                self.found.extend(sweep::squared_distances(cpu, place.spacing, &queries, true).unwrap_or_default());
             }
             Left::Words { left, tags, features } => {
                 let (mut left, mut tags) = (&left[..], &tags[..]);
@@ -207,11 +216,33 @@ impl<'a, T: Tag> Direction<'a, T> {
                 }
             }
             Left::Planes(queries) => {
-                self.found.extend(sweep::squared_distances(cpu, place.spacing, &queries));
+                self.found.extend(sweep::squared_distances(cpu, place.spacing, &queries, true).unwrap_or_default());
             }
             Left::None => {}
         }
         self.reached = f64::INFINITY;
+    }
+
+    /// Resolves planes of queries: all of them, or the percentile `q` alone where nearly all distances differ.
+    fn sweep(&mut self, cpu: &Cpu, place: Place<'_>, q: f64) {
+        let Left::Planes(queries) = &self.left else { return self.transform(cpu, place) };
+        if self.coarse.is_none() {
+            if let Some(found) = sweep::squared_distances(cpu, place.spacing, queries, false) {
+                self.found.extend(found);
+                (self.left, self.reached) = (Left::None, f64::INFINITY);
+                return;
+            }
+            let known = (&self.known[..], self.total, self.weight);
+            let (weights, beyond) = (self.weights, self.reached);
+            if let Some(coarse) = coarse::percentile(cpu, place.spacing, queries, weights, known, beyond, q) {
+                self.coarse = Some([beyond, coarse.exact]);
+                self.found = coarse.found;
+                self.reached = coarse.reached;
+                self.max = Some(coarse.max.sqrt());
+                return;
+            }
+        }
+        self.transform(cpu, place);
     }
 
     /// Puts queries and features into bricks, once.
@@ -226,9 +257,12 @@ impl<'a, T: Tag> Direction<'a, T> {
     }
 
     /// Resolves the next query bricks, or everything.
-    fn advance(&mut self, cpu: &Cpu, place: Place<'_>, all: bool) {
+    fn advance(&mut self, cpu: &Cpu, place: Place<'_>, all: bool, percentile: Option<f64>) {
         if self.is_bulk(place) {
-            return self.transform(cpu, place);
+            return match percentile {
+                Some(q) => self.sweep(cpu, place, q),
+                None => self.transform(cpu, place),
+            };
         }
         let mut found = std::mem::take(&mut self.found);
         let search = self.search(cpu, place);
@@ -242,6 +276,11 @@ impl<'a, T: Tag> Direction<'a, T> {
 
     /// The largest distance of what is left and of what is known.
     fn find_max(&mut self, cpu: &Cpu, place: Place<'_>) {
+        if let (false, Left::Planes(queries)) = (self.is_done(), &self.left) {
+            // Shells find nearer ones alone, so the largest is among these.
+            self.max = self.max.or_else(|| Some(coarse::largest(cpu, place.spacing, queries).sqrt()));
+            return;
+        }
         if !self.is_done() && self.is_bulk(place) {
             self.transform(cpu, place);
         }
@@ -268,8 +307,9 @@ impl<'a, T: Tag> Direction<'a, T> {
         let resolved = self.reached.sqrt();
         let max =
             self.max.or_else(|| if resolved == f64::INFINITY { bins.last().map(|bin| bin.distance) } else { None });
+        let coarse = self.coarse.map(|range| range.map(f64::sqrt));
         let lone = Directed { elements: T::ELEMENTS, total: self.total, weight: self.weight, ..Directed::default() };
-        Directed { bins, resolved, max, ..lone }
+        Directed { bins, resolved, max, coarse, ..lone }
     }
 
     /// What is known closer than a distance, ascending; at one distance, weights ascending.

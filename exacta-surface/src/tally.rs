@@ -1,5 +1,6 @@
 //! Counting equal distances as they are found, so that millions of queries need no list of their own.
 
+use crate::sweep::Sink;
 use crate::tags::Tag;
 
 /// A squared distance, what queries at it carry, and their number.
@@ -10,6 +11,8 @@ pub(crate) type Known<T> = (f64, T, u64);
 pub(crate) struct Tally<T> {
     slots: Vec<Slot<T>>,
     used: usize,
+    /// More values than this are too many.
+    most: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -35,31 +38,12 @@ impl<T: Tag> Slot<T> {
 
 impl<T: Tag> Tally<T> {
     pub(crate) fn new() -> Self {
-        Self { slots: vec![Slot::FREE; SLOTS], used: 0 }
+        Self::with_most(usize::MAX)
     }
 
-    /// Counts a query.
-    #[inline(always)]
-    pub(crate) fn add(&mut self, squared: f64, tag: T) {
-        let slots = self.slots.len();
-        let mut at = Slot::home(squared, tag, slots);
-        loop {
-            let slot = &mut self.slots[at & (slots - 1)];
-            // A counter that is full is left, and another one begun.
-            if slot.count > 0 && slot.squared == squared && slot.tag == tag && slot.count < u32::MAX {
-                slot.count += 1;
-                return;
-            }
-            if slot.count == 0 {
-                *slot = Slot { squared, count: 1, tag };
-                self.used += 1;
-                if 2 * self.used > slots {
-                    self.grow();
-                }
-                return;
-            }
-            at += 1;
-        }
+    /// For at most so many different values: then it is full.
+    pub(crate) fn with_most(most: usize) -> Self {
+        Self { slots: vec![Slot::FREE; SLOTS], used: 0, most }
     }
 
     #[cold]
@@ -82,6 +66,36 @@ impl<T: Tag> Tally<T> {
         let used = self.slots.into_iter().filter(|slot| slot.count > 0);
         known.extend(used.map(|slot| (slot.squared, slot.tag, u64::from(slot.count))));
         known
+    }
+}
+
+impl<T: Tag> Sink<T> for Tally<T> {
+    /// Counts a query.
+    #[inline(always)]
+    fn add(&mut self, squared: f64, tag: T) {
+        let slots = self.slots.len();
+        let mut at = Slot::home(squared, tag, slots);
+        loop {
+            let slot = &mut self.slots[at & (slots - 1)];
+            // A counter that is full is left, and another one begun.
+            if slot.count > 0 && slot.squared == squared && slot.tag == tag && slot.count < u32::MAX {
+                slot.count += 1;
+                return;
+            }
+            if slot.count == 0 {
+                *slot = Slot { squared, count: 1, tag };
+                self.used += 1;
+                if 2 * self.used > slots {
+                    self.grow();
+                }
+                return;
+            }
+            at += 1;
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.used > self.most
     }
 }
 

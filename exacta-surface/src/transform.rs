@@ -10,6 +10,7 @@ use exacta_core::Cpu;
 
 use crate::bricks::Points;
 use crate::minima::Minima;
+use crate::sweep::Sink;
 use crate::tags::Tag;
 use crate::tally::{Known, Tally};
 

@@ -285,7 +285,7 @@ mod tests {
                         passed += bin.weight;
                         passed / total >= share
                     });
-                    assert_eq!(first(&bins, total, share), wanted.map(|bin| bin.distance), "{share} of {bins:?}");
+                    assert_eq!(first(&bins, 0.0, total, share), wanted.map(|bin| bin.distance), "{share} of {bins:?}");
                 }
             }
         }

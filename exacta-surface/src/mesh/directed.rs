@@ -343,7 +343,13 @@ impl<'a, P: Patch> Direction<'a, P> {
         let counts: Vec<_> = counts.collect();
         let within = if counts.is_empty() { 0.0 } else { self.window.floor.sqrt() };
         let nearer = Nearer { within, counts };
-        Directed { elements: Elements::Patches, total: self.total, weight: self.weight, bins, nearer, resolved, max }
+        let lone = Directed {
+            elements: Elements::Patches,
+            total: self.total,
+            weight: self.weight,
+            ..Directed::default()
+        };
+        Directed { bins, nearer, resolved, max, ..lone }
     }
 }
 
