@@ -1,0 +1,46 @@
+//! Which instruction sets kernels are compiled for.
+
+/// As [`exacta_core::dispatch`], but on x86 for AVX2 and the baseline alone: vectors have eight lanes of single precision whatever the
+/// machine, for the bits of their sums, so that others would add to the time it takes to compile and little to speed.
+macro_rules! dispatch {
+    ($level:expr, $simd:ident => $op:expr) => {{
+        #[cfg(target_arch = "x86_64")]
+        {
+            #[allow(unused_imports, reason = "the trait of vectorize")]
+            use fearless_simd::Simd as _;
+            let level: exacta_core::Level = $level;
+            if let Some($simd) = level.as_avx2() {
+                $simd.vectorize(
+                    #[inline(always)]
+                    || $op,
+                )
+            } else if let Some($simd) = $crate::dispatch::scalar(level) {
+                $simd.vectorize(
+                    #[inline(always)]
+                    || $op,
+                )
+            } else {
+                let $simd = level.as_sse2().expect("part of x86-64");
+                $simd.vectorize(
+                    #[inline(always)]
+                    || $op,
+                )
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        exacta_core::dispatch!($level, $simd => $op)
+    }};
+}
+pub(crate) use dispatch;
+
+/// Plain arithmetic, which tests ask for.
+#[cfg(all(target_arch = "x86_64", feature = "testing"))]
+pub(crate) fn scalar(level: exacta_core::Level) -> Option<fearless_simd::Fallback> {
+    level.is_fallback().then(fearless_simd::Fallback::new)
+}
+
+/// No machine asks for plain arithmetic.
+#[cfg(all(target_arch = "x86_64", not(feature = "testing")))]
+pub(crate) fn scalar(_: exacta_core::Level) -> Option<fearless_simd::Sse2> {
+    None
+}
