@@ -87,7 +87,7 @@ fn others(sh: &Shell, args: &Args) -> Result {
     let venv = Venv::open(sh, ".venv-others")?;
     venv.install(sh, "xtask/bench/requirements.txt")?;
     let wheel = wheel::build(sh, &venv)?;
-    venv.install_wheel(sh, &wheel.path)?;
+    venv.install_wheel(sh, &wheel)?;
     let (python, script) = (venv.python(), root().join("xtask/bench/others.py"));
     let sizes: Vec<String> = args.sizes.iter().map(u32::to_string).collect();
     let threads = args.threads.to_string();

@@ -201,7 +201,11 @@ impl PackedSlice {
         let range = self.plane_range(0);
         self.planes[range].copy_from_slice(words);
         for ((uniform, &word), &valid) in self.uniform.iter_mut().zip(words).zip(&self.valid) {
-            *uniform = if word == 0 { 0 } else { if word == valid { 1 } else { MIXED } };
+            *uniform = match word {
+                0 => 0,
+                _ if word == valid => 1,
+                _ => MIXED,
+            };
         }
     }
 
