@@ -1,11 +1,13 @@
 //! Input, target and mask of a loss: checked once, then read tile by tile.
 
+use std::ops::Range;
 use std::sync::Mutex;
 
 use exacta_core::ndarray::{ArrayViewMut2, ArrayViewMut6, ArrayViewMutD, Axis};
 use exacta_core::stages::DistanceStage;
 use exacta_core::{Cpu, Error, Labels, Level, Result};
 
+use crate::dispatch::dispatch;
 use crate::logits::{Brain, Codec, Half, LogitViews, Logits, LogitsMut, Plain};
 use crate::number::Number;
 use crate::target::{LabelViews, Rule, Target};
@@ -151,53 +153,65 @@ impl<'a> LossBatch<'a> {
         self.map.as_ref()
     }
 
+    /// The input.
+    pub(crate) fn logits(&self) -> &LogitViews<'a> {
+        &self.logits
+    }
+
     /// Reads voxels `start..start + len` of a case.
     pub(crate) fn read<F: Number>(&self, level: Level, case: usize, start: usize, len: usize, tile: &mut Tile<F>) {
-        let channels = self.channels();
+        self.read_labels(level, case, start, len, tile);
+        self.read_logits(level, tile);
+        if self.one_hot {
+            self.read_goals(level, tile);
+        }
+    }
+
+    /// Sets the place of a tile, and reads which voxels count and their labels.
+    pub(crate) fn read_labels<F: Number>(
+        &self,
+        level: Level,
+        case: usize,
+        start: usize,
+        len: usize,
+        tile: &mut Tile<F>,
+    ) {
         (tile.case, tile.start, tile.len) = (case, start, len);
-        tile.labels[..len].fill(F::default());
-        tile.labels[len..].fill(F::from_f64(-1.0));
-        let labels = &mut tile.labels[..len];
+        let (labels, rest) = tile.labels.split_at_mut(len);
+        rest.fill(F::from_f64(-1.0));
+        labels.fill(F::default());
         if let Some(mask) = &self.mask {
             mask.numbers(level, [case, 0], start, labels);
-            exacta_core::dispatch!(level, simd => exclude(simd, labels));
+            dispatch!(level, simd => exclude(simd, labels));
         }
         tile.invalid = 0;
         if !self.one_hot {
-            let rule = Rule { channels, ignore: self.ignore, all: !self.has_exclusions() };
+            let rule = Rule { channels: self.channels(), ignore: self.ignore, all: !self.has_exclusions() };
             tile.invalid = self.target.classes(level, case, start, rule, labels);
         }
-        let excluding = self.has_exclusions();
-        tile.included = if excluding {
+        tile.included = if self.has_exclusions() {
             labels.iter().map(|&label| u32::from(label >= F::default())).sum::<u32>().into()
         } else {
             len as u64
         };
-        for channel in 0..channels {
-            let row = channel * tile.row..(channel + 1) * tile.row;
-            let (logits, rest) = tile.logits[row.clone()].split_at_mut(len);
-            self.logits.read(level, [case, channel], start, logits);
-            rest.fill(F::default());
-            if excluding {
-                exacta_core::dispatch!(level, simd => clear(simd, &tile.labels[..len], logits));
-            }
-            if self.one_hot {
-                let (goals, rest) = tile.goals[row].split_at_mut(len);
-                self.target.numbers(level, [case, channel], start, goals);
-                rest.fill(F::default());
-                if excluding {
-                    exacta_core::dispatch!(level, simd => clear(simd, &tile.labels[..len], goals));
-                }
-            }
-        }
+    }
+
+    /// Reads the logits of a tile whose labels were read; 0 where excluded.
+    pub(crate) fn read_logits<F: Number>(&self, level: Level, tile: &mut Tile<F>) {
+        let read = |channel, out: &mut [F]| self.logits.read(level, [tile.case, channel], tile.start, out);
+        let excluding = tile.included < tile.len as u64;
+        fill(level, &tile.labels[..tile.len], excluding, tile.row, &mut tile.logits, &read);
+    }
+
+    /// The same for its one-hot targets.
+    pub(crate) fn read_goals<F: Number>(&self, level: Level, tile: &mut Tile<F>) {
+        let read = |channel, out: &mut [F]| self.target.numbers(level, [tile.case, channel], tile.start, out);
+        let excluding = tile.included < tile.len as u64;
+        fill(level, &tile.labels[..tile.len], excluding, tile.row, &mut tile.goals, &read);
     }
 
     /// Calls `f` for each block of voxels of each case, on all threads; results in order of case and block.
-    pub(crate) fn map_blocks<T: Send>(
-        &self,
-        cpu: &Cpu,
-        f: impl Fn(usize, std::ops::Range<usize>) -> T + Sync,
-    ) -> Vec<T> {
+    pub(crate) fn map_blocks<T: Send>(&self, cpu: &Cpu, f: impl Fn(usize, Range<usize>) -> T + Sync) -> Vec<T> {
         let voxels = self.voxels();
         let blocks = voxels.div_ceil(BLOCK);
         cpu.threads.map(self.cases() * blocks, |item| {
@@ -225,14 +239,26 @@ impl<'a> LossBatch<'a> {
         width: usize,
         f: &(dyn Fn(&mut Tile<F>, &mut [f64]) + Sync),
     ) -> Vec<f64> {
-        let partials = self.map_blocks(cpu, |case, voxels| {
-            let mut sums = vec![0.0; width];
+        self.sum_blocks(cpu, width, &|case, voxels, sums| {
             let mut tile = Tile::new(self.channels(), self.one_hot);
             for start in voxels.clone().step_by(tile.row) {
                 let len = tile.row.min(voxels.end - start);
                 self.read(cpu.level, case, start, len, &mut tile);
-                f(&mut tile, &mut sums);
+                f(&mut tile, sums);
             }
+        })
+    }
+
+    /// Sums over blocks of voxels, added up in their order.
+    pub(crate) fn sum_blocks(
+        &self,
+        cpu: &Cpu,
+        width: usize,
+        f: &(dyn Fn(usize, Range<usize>, &mut [f64]) + Sync),
+    ) -> Vec<f64> {
+        let partials = self.map_blocks(cpu, |case, voxels| {
+            let mut sums = vec![0.0; width];
+            f(case, voxels, &mut sums);
             sums
         });
         let mut out = vec![0.0; self.cases() * width];
@@ -289,7 +315,8 @@ impl<'a> LossBatch<'a> {
                 let len = tile.row.min(voxels.end - start);
                 self.read(cpu.level, case, start, len, &mut tile);
                 f(&mut tile);
-                out.write(cpu.level, case * blocks + start / BLOCK, &tile, codec);
+                let rows = (0..tile.channels).map(|channel| &tile.logits[tile.channel(channel)]);
+                out.write(cpu.level, case * blocks + start / BLOCK, [case, start], rows, codec);
             }
         });
         Ok(())
@@ -331,6 +358,25 @@ fn exclude<S, F: Number>(_: S, mask: &mut [F]) {
     }
 }
 
+/// Fills the rows of a tile as `read` does, zeros where excluded and past the end.
+fn fill<F: Number>(
+    level: Level,
+    labels: &[F],
+    excluding: bool,
+    row: usize,
+    out: &mut [F],
+    read: &dyn Fn(usize, &mut [F]),
+) {
+    for (channel, out) in out.chunks_exact_mut(row).enumerate() {
+        let (values, rest) = out.split_at_mut(labels.len());
+        read(channel, values);
+        rest.fill(F::default());
+        if excluding {
+            dispatch!(level, simd => clear(simd, labels, values));
+        }
+    }
+}
+
 /// Zeros where a label is negative.
 #[inline(always)]
 fn clear<S, F: Number>(_: S, labels: &[F], values: &mut [F]) {
@@ -340,7 +386,7 @@ fn clear<S, F: Number>(_: S, labels: &[F], values: &mut [F]) {
 }
 
 /// Where tiles of a gradient go.
-enum Sink<'a, T> {
+pub(crate) enum Sink<'a, T> {
     /// One part a block, each with its channels as rows.
     Blocks(Vec<Mutex<ArrayViewMut2<'a, T>>>),
     /// Spatial axes that memory does not let merge: written by one thread at a time.
@@ -348,7 +394,7 @@ enum Sink<'a, T> {
 }
 
 impl<'a, T: Copy> Sink<'a, T> {
-    fn new(array: ArrayViewMut6<'a, T>) -> Self {
+    pub(crate) fn new(array: ArrayViewMut6<'a, T>) -> Self {
         let (_, _, n0, n1, n2, _) = array.dim();
         if n0 * n1 * n2 != 1 {
             return Self::Whole(Mutex::new(array));
@@ -371,18 +417,25 @@ impl<'a, T: Copy> Sink<'a, T> {
         Self::Blocks(parts)
     }
 
-    fn write<F: Number, C: Codec<Word = T>>(&self, level: Level, block: usize, tile: &Tile<F>, codec: C) {
+    /// Writes the channels of voxels from `start` on.
+    pub(crate) fn write<'v, F: Number, C: Codec<Word = T>>(
+        &self,
+        level: Level,
+        block: usize,
+        [case, start]: [usize; 2],
+        channels: impl Iterator<Item = &'v [F]>,
+        codec: C,
+    ) {
         match self {
             Self::Blocks(parts) => {
                 let mut part = parts[block].try_lock().expect("each block is written by one thread");
-                let start = tile.start % BLOCK;
-                for channel in 0..tile.channels {
+                let start = start % BLOCK;
+                for (channel, values) in channels.enumerate() {
                     let mut row = part.row_mut(channel);
                     let mut row =
-                        row.slice_axis_mut(Axis(0), exacta_core::ndarray::Slice::from(start..start + tile.len));
-                    let values = &tile.logits[tile.channel(channel)];
+                        row.slice_axis_mut(Axis(0), exacta_core::ndarray::Slice::from(start..start + values.len()));
                     match row.as_slice_mut() {
-                        Some(out) => exacta_core::dispatch!(level, simd => store(simd, values, codec, out)),
+                        Some(out) => dispatch!(level, simd => store(simd, values, codec, out)),
                         None => row.iter_mut().zip(values).for_each(|(out, &value)| *out = codec.store(value)),
                     }
                 }
@@ -390,10 +443,10 @@ impl<'a, T: Copy> Sink<'a, T> {
             Self::Whole(array) => {
                 let mut array = array.lock().expect("no holder of the lock panics");
                 let (_, _, _, n1, n2, n3) = array.dim();
-                for channel in 0..tile.channels {
-                    for (i, &value) in tile.logits[tile.channel(channel)].iter().enumerate() {
-                        let at = tile.start + i;
-                        let index = [tile.case, channel, at / n3 / n2 / n1, at / n3 / n2 % n1, at / n3 % n2, at % n3];
+                for (channel, values) in channels.enumerate() {
+                    for (i, &value) in values.iter().enumerate() {
+                        let at = start + i;
+                        let index = [case, channel, at / n3 / n2 / n1, at / n3 / n2 % n1, at / n3 % n2, at % n3];
                         array[index] = codec.store(value);
                     }
                 }

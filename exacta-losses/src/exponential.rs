@@ -36,23 +36,26 @@ pub(crate) const LOWEST_F32: f32 = -88.0;
 /// The same in double precision.
 pub(crate) const LOWEST_F64: f64 = -709.0;
 
-/// `e^x` for `x` from [`LOWEST_F32`] to 0.
+/// `r` and `2^n` of `x` from [`LOWEST_F32`] to 0.
 #[inline(always)]
-pub(crate) fn exp_core_f32<S: Simd>(simd: S, x: f32x8<S>) -> f32x8<S> {
-    // Adding 1.5 * 2^23 leaves the nearest whole number in the low bits.
-    const ROUND: f32 = 12_582_912.0;
+pub(crate) fn reduce_f32<S: Simd>(x: f32x8<S>) -> [f32x8<S>; 2] {
+    // Adding 1.5 * 2^23 leaves the nearest whole number in the low bits; 127 more, and shifted they are the bits of 2^n.
+    const ROUND: f32 = 12_582_912.0 + 127.0;
     let shifted = x * std::f32::consts::LOG2_E + ROUND;
     let n = shifted - ROUND;
-    // 355/512 has nine bits, so that its product with n is exact.
-    let r = x - n * 0.693_359_4 - n * -2.121_944_4e-4;
-    let mut q = f32x8::splat(simd, EXP_F32[4]);
-    for c in EXP_F32[..4].iter().rev() {
-        q = q * r + *c;
-    }
-    let e = q * (r * r) + r + 1.0;
     let bits: u32x8<S> = shifted.bitcast();
-    let scale: f32x8<S> = ((bits << 23) + 0x3f80_0000).bitcast();
-    e * scale
+    // 355/512 has nine bits, so that its product with n is exact.
+    [x - n * 0.693_359_4 - n * -2.121_944_4e-4, (bits << 23).bitcast()]
+}
+
+/// `2^n e^r`.
+#[inline(always)]
+pub(crate) fn raise_f32<S: Simd>([r, scale]: [f32x8<S>; 2]) -> f32x8<S> {
+    // Two halves of the polynomial (Estrin), which do not wait for each other.
+    let square = r * r;
+    let low = r * EXP_F32[1] + EXP_F32[0];
+    let high = r * EXP_F32[3] + EXP_F32[2] + square * EXP_F32[4];
+    ((high * square + low) * square + r + 1.0) * scale
 }
 
 #[inline(always)]
@@ -87,14 +90,20 @@ fn special<S: Simd>(simd: S, x: f32x8<S>, log: f32x8<S>) -> f32x8<S> {
     x.simd_lt(f32x8::splat(simd, f32::INFINITY)).select(log, x)
 }
 
-/// `e^x` for `x` from [`LOWEST_F64`] to 0.
+/// `r` and `2^n` of `x` from [`LOWEST_F64`] to 0.
 #[inline(always)]
-pub(crate) fn exp_core_f64<S: Simd>(simd: S, x: f64x4<S>) -> f64x4<S> {
-    const ROUND: f64 = 6_755_399_441_055_744.0;
+pub(crate) fn reduce_f64<S: Simd>(x: f64x4<S>) -> [f64x4<S>; 2] {
+    const ROUND: f64 = 6_755_399_441_055_744.0 + 1023.0;
     let shifted = x * std::f64::consts::LOG2_E + ROUND;
     let n = shifted - ROUND;
+    let bits: u64x4<S> = shifted.bitcast();
     // The first part has 32 bits.
-    let r = x - n * 0.693_147_180_369_123_8 - n * 1.908_214_929_270_587_7e-10;
+    [x - n * 0.693_147_180_369_123_8 - n * 1.908_214_929_270_587_7e-10, (bits << 52).bitcast()]
+}
+
+/// `2^n e^r`.
+#[inline(always)]
+pub(crate) fn raise_f64<S: Simd>(simd: S, [r, scale]: [f64x4<S>; 2]) -> f64x4<S> {
     // 1/2! .. 1/13!: the rest of the series is below 5e-18.
     const SERIES: [f64; 12] = {
         let mut out = [0.0; 12];
@@ -110,10 +119,7 @@ pub(crate) fn exp_core_f64<S: Simd>(simd: S, x: f64x4<S>) -> f64x4<S> {
     for c in SERIES[..11].iter().rev() {
         q = q * r + *c;
     }
-    let e = q * (r * r) + r + 1.0;
-    let bits: u64x4<S> = shifted.bitcast();
-    let scale: f64x4<S> = ((bits << 52) + 0x3ff0_0000_0000_0000).bitcast();
-    e * scale
+    (q * (r * r) + r + 1.0) * scale
 }
 
 #[inline(always)]
@@ -148,11 +154,12 @@ mod tests {
     use exacta_core::Level;
     use exacta_core::testing::levels;
 
+    use crate::dispatch::dispatch;
     use crate::number::Number;
 
     /// One of the two functions of a slice of whole vectors.
     fn run<F: Number>(level: Level, exp: bool, values: &mut [F]) {
-        exacta_core::dispatch!(level, simd => run_with(simd, exp, values));
+        dispatch!(level, simd => run_with(simd, exp, values));
     }
 
     #[inline(always)]

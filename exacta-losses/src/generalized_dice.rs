@@ -67,6 +67,8 @@ impl FromStr for EmptyTarget {
 /// the largest weight of those present, so that neither value nor gradient is ever infinite. Smoothing is added after weighting
 /// and is therefore not small: `w T` is `1 / T` for [`WeightType::Square`].
 ///
+/// Weights of classes, if given, multiply `w`; a case whose products are all 0 has a loss of 0.
+///
 /// Gradient: `dL/dp_c = w_c N / D^2 - 2 w_c g / D`.
 ///
 /// # Agreement
@@ -101,9 +103,18 @@ impl GeneralizedDice {
         targets.iter().map(|&t| if t == 0.0 { absent } else { weight(t) }).collect()
     }
 
-    /// Loss of a case and factors of each class, from `sum p g`, `sum p`, `sum g` of the selected classes.
-    pub(crate) fn entries(self, smooth: Smooth, hit: &[f64], pred: &[f64], target: &[f64]) -> (f64, Vec<Entry>) {
-        let weights = self.weights(target);
+    /// Loss of a case and factors of each class, from `sum p g`, `sum p`, `sum g` of the selected classes and what their weights
+    /// are multiplied by.
+    pub(crate) fn entries(
+        self,
+        smooth: Smooth,
+        [hit, pred, target]: [&[f64]; 3],
+        class_weight: Option<&[f64]>,
+    ) -> (f64, Vec<Entry>) {
+        let mut weights = self.weights(target);
+        for (weight, factor) in weights.iter_mut().zip(class_weight.into_iter().flatten()) {
+            *weight *= factor;
+        }
         let none = vec![Entry::default(); hit.len()];
         if weights.iter().all(|&w| w == 0.0) {
             return (0.0, none);

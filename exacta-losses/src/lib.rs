@@ -11,6 +11,7 @@ mod blocks;
 mod boundary;
 mod cross_entropy;
 mod dice;
+mod dispatch;
 mod exponential;
 mod focal;
 mod generalized_dice;
@@ -42,6 +43,7 @@ mod tile;
 mod topk_ce;
 mod tversky;
 mod view;
+mod voxels;
 
 pub use activation::Activation;
 pub use batch::LossBatch;

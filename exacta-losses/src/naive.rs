@@ -124,8 +124,9 @@ fn ratio(terms: &Terms, overlap: Overlap, sums: &[[f64; 6]], selected: &[usize])
             (_, EmptyTarget::Uniform) if present == 0.0 => 1.0,
             _ => present,
         };
+        let factor = |c: usize| terms.overlap_weight.as_ref().map_or(1.0, |w| w[c]);
         let weights: Vec<f64> =
-            selected.iter().map(|&c| if sums[c][2] == 0.0 { absent } else { of(sums[c][2]) }).collect();
+            selected.iter().map(|&c| factor(c) * if sums[c][2] == 0.0 { absent } else { of(sums[c][2]) }).collect();
         if weights.iter().all(|&w| w == 0.0) {
             return 0.0;
         }

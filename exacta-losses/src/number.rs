@@ -6,6 +6,7 @@ use fearless_simd::{
 };
 
 use crate::exponential;
+use crate::logits::{LogitViews, LogitsMut};
 
 /// `f32`, for logits of single and half precision, or `f64`.
 ///
@@ -18,6 +19,10 @@ pub(crate) trait Number: SimdFloatElement + PartialOrd + Send + Sync + 'static {
     /// A mask of such a vector.
     type WideMask<S: Simd>: SimdMask<S, Element = <Self as SimdElement>::Mask> + Select<Self::Wide<S>>;
 
+    /// The numbers of an input, if it holds them one after the other in order of its axes.
+    fn flat<'a>(logits: &LogitViews<'a>) -> Option<&'a [Self]>;
+    /// The elements of an output, likewise; the output otherwise.
+    fn flat_mut(out: LogitsMut<'_>) -> Result<&mut [Self], LogitsMut<'_>>;
     /// The nearest number.
     fn from_f64(value: f64) -> Self;
     /// The nearest number.
@@ -25,11 +30,16 @@ pub(crate) trait Number: SimdFloatElement + PartialOrd + Send + Sync + 'static {
     /// The same number.
     fn to_f64(self) -> f64;
     /// `e^x` for `x <= 0`; see [`exponential`].
-    fn exp<S: Simd>(simd: S, x: Self::Wide<S>) -> Self::Wide<S>;
-    /// `x`, or the lowest argument of [`Number::exp_core`] where it is below; NaN stays.
+    #[inline(always)]
+    fn exp<S: Simd>(simd: S, x: Self::Wide<S>) -> Self::Wide<S> {
+        Self::raise_exp(simd, Self::reduce_exp(simd, Self::clamp_exp(simd, x)))
+    }
+    /// `x`, or the lowest argument of [`Number::reduce_exp`] where it is below; NaN stays.
     fn clamp_exp<S: Simd>(simd: S, x: Self::Wide<S>) -> Self::Wide<S>;
-    /// `e^x` for what [`Number::clamp_exp`] gives.
-    fn exp_core<S: Simd>(simd: S, x: Self::Wide<S>) -> Self::Wide<S>;
+    /// What is left of what [`Number::clamp_exp`] gives, and its power of two: the first half of [`Number::exp`].
+    fn reduce_exp<S: Simd>(simd: S, x: Self::Wide<S>) -> [Self::Wide<S>; 2];
+    /// The other half.
+    fn raise_exp<S: Simd>(simd: S, parts: [Self::Wide<S>; 2]) -> Self::Wide<S>;
     /// `v` where `mask`, else 0.
     fn only<S: Simd>(simd: S, mask: Self::WideMask<S>, v: Self::Wide<S>) -> Self::Wide<S>;
     /// The natural logarithm of `x >= 0`; see [`exponential`].
@@ -40,6 +50,20 @@ impl Number for f32 {
     const LANES: usize = 8;
     type Wide<S: Simd> = f32x8<S>;
     type WideMask<S: Simd> = mask32x8<S>;
+
+    fn flat<'a>(logits: &LogitViews<'a>) -> Option<&'a [Self]> {
+        match logits {
+            LogitViews::F32(view) => view.to_slice(),
+            _ => None,
+        }
+    }
+
+    fn flat_mut(out: LogitsMut<'_>) -> Result<&mut [Self], LogitsMut<'_>> {
+        match out {
+            LogitsMut::F32(array) if array.is_standard_layout() => Ok(array.into_slice().expect("in standard layout")),
+            out => Err(out),
+        }
+    }
 
     #[expect(clippy::cast_possible_truncation, reason = "rounding is meant")]
     #[inline(always)]
@@ -81,13 +105,13 @@ impl Number for f32 {
     }
 
     #[inline(always)]
-    fn exp_core<S: Simd>(simd: S, x: f32x8<S>) -> f32x8<S> {
-        exponential::exp_core_f32(simd, x)
+    fn reduce_exp<S: Simd>(_: S, x: f32x8<S>) -> [f32x8<S>; 2] {
+        exponential::reduce_f32(x)
     }
 
     #[inline(always)]
-    fn exp<S: Simd>(simd: S, x: f32x8<S>) -> f32x8<S> {
-        Self::exp_core(simd, Self::clamp_exp(simd, x))
+    fn raise_exp<S: Simd>(_: S, parts: [f32x8<S>; 2]) -> f32x8<S> {
+        exponential::raise_f32(parts)
     }
 
     #[inline(always)]
@@ -100,6 +124,20 @@ impl Number for f64 {
     const LANES: usize = 4;
     type Wide<S: Simd> = f64x4<S>;
     type WideMask<S: Simd> = mask64x4<S>;
+
+    fn flat<'a>(logits: &LogitViews<'a>) -> Option<&'a [Self]> {
+        match logits {
+            LogitViews::F64(view) => view.to_slice(),
+            _ => None,
+        }
+    }
+
+    fn flat_mut(out: LogitsMut<'_>) -> Result<&mut [Self], LogitsMut<'_>> {
+        match out {
+            LogitsMut::F64(array) if array.is_standard_layout() => Ok(array.into_slice().expect("in standard layout")),
+            out => Err(out),
+        }
+    }
 
     #[inline(always)]
     fn from_f64(value: f64) -> Self {
@@ -139,13 +177,13 @@ impl Number for f64 {
     }
 
     #[inline(always)]
-    fn exp_core<S: Simd>(simd: S, x: f64x4<S>) -> f64x4<S> {
-        exponential::exp_core_f64(simd, x)
+    fn reduce_exp<S: Simd>(_: S, x: f64x4<S>) -> [f64x4<S>; 2] {
+        exponential::reduce_f64(x)
     }
 
     #[inline(always)]
-    fn exp<S: Simd>(simd: S, x: f64x4<S>) -> f64x4<S> {
-        Self::exp_core(simd, Self::clamp_exp(simd, x))
+    fn raise_exp<S: Simd>(simd: S, parts: [f64x4<S>; 2]) -> f64x4<S> {
+        exponential::raise_f64(simd, parts)
     }
 
     #[inline(always)]

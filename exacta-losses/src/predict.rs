@@ -4,21 +4,22 @@ use exacta_core::Level;
 use fearless_simd::{Select, Simd, SimdBase};
 
 use crate::activation::Activation;
+use crate::dispatch::dispatch;
 use crate::real::Float;
-use crate::tile::Tile;
+use crate::tile::{STRIP, Tile};
 
 /// Turns the logits of a tile into predictions; 0 where excluded.
 pub(crate) fn predict<F: Float>(level: Level, activation: Activation, tile: &mut Tile<F>) {
     match activation {
-        Activation::Softmax => exacta_core::dispatch!(level, simd => softmax(simd, tile, None)),
-        Activation::Sigmoid => exacta_core::dispatch!(level, simd => sigmoid(simd, tile)),
+        Activation::Softmax => dispatch!(level, simd => softmax(simd, tile, None)),
+        Activation::Sigmoid => dispatch!(level, simd => sigmoid(simd, tile)),
         Activation::None => {}
     }
 }
 
 /// Turns the logits of a tile into softmax predictions, and writes the cross-entropy `-log p_y` of each voxel.
 pub(crate) fn predict_with_entropy<F: Float>(level: Level, tile: &mut Tile<F>, entropy: &mut [F]) {
-    exacta_core::dispatch!(level, simd => softmax(simd, tile, Some(entropy)));
+    dispatch!(level, simd => softmax(simd, tile, Some(entropy)));
 }
 
 /// With `m` the largest logit and `r` the sum of the others' `exp(z_c - m)`, `log(1 + r)` loses no digits where a prediction is sure.
@@ -27,38 +28,76 @@ fn softmax<S: Simd, F: Float>(simd: S, tile: &mut Tile<F>, mut entropy: Option<&
     let zero = F::Wide::<S>::splat(simd, F::default());
     let one = F::Wide::<S>::splat(simd, F::from_f64(1.0));
     let (row, channels) = (tile.row, tile.channels);
-    for at in (0..tile.len).step_by(F::LANES) {
-        let label = F::Wide::<S>::from_slice(simd, &tile.labels[at..at + F::LANES]);
-        let keep = label.simd_ge(zero);
-        let place = |c: usize| c * row + at..c * row + at + F::LANES;
-        let mut most = F::Wide::<S>::from_slice(simd, &tile.logits[place(0)]);
+    let whole = tile.len.next_multiple_of(STRIP);
+    // The largest logit, later what predictions are multiplied by; `r` without those that equal the largest, and their number.
+    let (mut most, mut rest, mut ties, mut own) =
+        ([F::default(); STRIP], [F::default(); STRIP], [F::default(); STRIP], [F::default(); STRIP]);
+    let mut scales = [F::default(); STRIP];
+    macro_rules! each {
+        ($at:ident => $body:block) => {
+            for $at in (0..STRIP).step_by(F::LANES) $body
+        };
+    }
+    macro_rules! at {
+        ($row:expr, $at:expr) => {
+            F::Wide::<S>::from_slice(simd, &$row[$at..$at + F::LANES])
+        };
+    }
+    macro_rules! put {
+        ($value:expr => $row:expr, $at:expr) => {
+            ($value).store_slice(&mut $row[$at..$at + F::LANES])
+        };
+    }
+    for from in (0..whole).step_by(STRIP) {
+        let labels = &tile.labels[from..from + STRIP];
+        let place = |c: usize| c * row + from..c * row + from + STRIP;
+        most.copy_from_slice(&tile.logits[place(0)]);
         for c in 1..channels {
-            most = most.max(F::Wide::<S>::from_slice(simd, &tile.logits[place(c)]));
+            let z = &tile.logits[place(c)];
+            each!(at => { put!(at!(most, at).max(at!(z, at)) => most, at); });
         }
-        let (mut rest, mut ties, mut own) = (zero, zero - one, zero);
+        rest.fill(F::default());
+        ties.fill(F::from_f64(-1.0));
         for c in 0..channels {
-            let less = F::Wide::<S>::from_slice(simd, &tile.logits[place(c)]) - most;
-            let exp = F::exp(simd, less);
-            let top = less.simd_eq(zero);
-            rest += top.select(zero, exp);
-            ties += top.select(one, zero);
-            if entropy.is_some() {
-                own = label.simd_eq(F::Wide::<S>::splat(simd, class(c))).select(less, own);
-            }
-            exp.store_slice(&mut tile.logits[place(c)]);
+            let z = &mut tile.logits[place(c)];
+            let class = F::Wide::<S>::splat(simd, class(c));
+            each!(at => {
+                let less = at!(z, at) - at!(most, at);
+                if entropy.is_some() {
+                    put!(at!(labels, at).simd_eq(class).select(less, at!(own, at)) => own, at);
+                }
+                let [r, scale] = F::reduce_exp(simd, F::clamp_exp(simd, less));
+                put!(r => z, at);
+                put!(scale => scales, at);
+            });
+            each!(at => {
+                let exp = F::raise_exp(simd, [at!(z, at), at!(scales, at)]);
+                put!(exp => z, at);
+                let top = exp.simd_eq(one);
+                put!(at!(rest, at) + top.select(zero, exp) => rest, at);
+                put!(at!(ties, at) + top.select(one, zero) => ties, at);
+            });
         }
-        let rest = rest + ties;
-        let sum = rest + one;
-        let full = one / sum;
-        let inverse = keep.select(full, zero);
+        each!(at => {
+            let all = at!(rest, at) + at!(ties, at);
+            let full = one / (all + one);
+            put!(all => rest, at);
+            put!(at!(labels, at).simd_ge(zero).select(full, zero) => most, at);
+            put!(full => ties, at);
+        });
         for c in 0..channels {
-            let p = F::Wide::<S>::from_slice(simd, &tile.logits[place(c)]) * inverse;
-            p.store_slice(&mut tile.logits[place(c)]);
+            let e = &mut tile.logits[place(c)];
+            each!(at => { put!(at!(e, at) * at!(most, at) => e, at); });
         }
         if let Some(entropy) = &mut entropy {
-            // What rounding lost of 1 + r is put back.
-            let log = F::log(simd, sum) + (rest - (sum - one)) * full;
-            (log - own).store_slice(&mut entropy[at..at + F::LANES]);
+            let entropy = &mut entropy[from..from + STRIP];
+            each!(at => {
+                let rest = at!(rest, at);
+                let sum = rest + one;
+                // What rounding lost of 1 + r is put back.
+                let log = F::log(simd, sum) + (rest - (sum - one)) * at!(ties, at);
+                put!(log - at!(own, at) => entropy, at);
+            });
         }
     }
 }
@@ -93,7 +132,7 @@ pub(crate) fn class<F: Float>(c: usize) -> F {
 /// Softmax `p_c (s_c - sum_k p_k s_k)`, sigmoid `p_c (1 - p_c) s_c`, none `s_c`. Slopes of a softmax are taken relative to that of its
 /// likeliest channel, of which the difference is free: where a prediction is sure, that slope and the sum would cancel.
 pub(crate) fn chain<F: Float>(level: Level, activation: Activation, tile: &mut Tile<F>, slopes: &[F]) {
-    exacta_core::dispatch!(level, simd => chain_with(simd, activation, tile, slopes));
+    dispatch!(level, simd => chain_with(simd, activation, tile, slopes));
 }
 
 #[inline(always)]

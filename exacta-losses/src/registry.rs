@@ -60,8 +60,8 @@ pub fn loss(name: &str, params: &Params) -> Result<Box<dyn Loss>> {
             weighted(overlap(terms, params)?, params)?.with_overlap(1.0, Overlap::Tversky(term))
         }
         "generalized_dice" => {
-            params.only("generalized_dice", &[SHARED, OVERLAP, &["weight_type", "empty_target"]])?;
-            overlap(terms, params)?.with_overlap(1.0, generalized_dice(params)?)
+            params.only("generalized_dice", &[SHARED, OVERLAP, &["weight_type", "empty_target", "class_weight"]])?;
+            weighted(overlap(terms, params)?, params)?.with_overlap(1.0, generalized_dice(params)?)
         }
         "cross_entropy" => {
             params.only("cross_entropy", &[SHARED, &["class_weight"]])?;
@@ -84,10 +84,12 @@ pub fn loss(name: &str, params: &Params) -> Result<Box<dyn Loss>> {
             entropy(overlap(terms, params)?, generalized_dice(params)?, params)?
         }
         "dice_focal" => {
-            let own: &[&str] = &["squared_pred", "lambda_dice", "lambda_focal", "gamma", "alpha"];
+            let own: &[&str] = &["squared_pred", "lambda_dice", "lambda_focal", "gamma", "alpha", "class_weight"];
             params.only("dice_focal", &[SHARED, OVERLAP, own])?;
             let [first, second] = coefficients(params, "lambda_focal")?;
-            overlap(terms, params)?.with_overlap(first, dice(params)?).with_pointwise(second, focal(params)?)
+            let terms =
+                overlap(terms, params)?.with_overlap(first, dice(params)?).with_pointwise(second, focal(params)?);
+            Terms { pointwise_weight: params.numbers("class_weight")?, ..terms }
         }
         _ => return crate::registry_ranked::loss(name, params),
     }))

@@ -2,6 +2,7 @@
 
 use exacta_core::{Labels, Level, Result};
 
+use crate::dispatch::dispatch;
 use crate::half::{bf16_to_f32, f16_to_f32};
 use crate::number::Number;
 use crate::view::{self, Piece, View};
@@ -94,7 +95,7 @@ impl<'a> LabelViews<'a> {
             view::pieces(array, [case, 0], start, out.len(), |done, piece| match piece {
                 Piece::Slice(slice) => {
                     let out = &mut out[done..done + slice.len()];
-                    invalid += exacta_core::dispatch!(level, simd => classify(simd, slice, number, rule, out));
+                    invalid += dispatch!(level, simd => classify(simd, slice, number, rule, out));
                 }
                 Piece::Line(line) => {
                     for (out, &word) in out[done..].iter_mut().zip(line) {
@@ -139,7 +140,7 @@ fn classify<S, T: Copy, W: Word, F: Number>(
     let all = rule.all;
     let rule = rule.of();
     // Two loops of one width each, which become vectors as one of both would not.
-    if all && words.iter().fold(true, |fit, &word| fit & number(word).fits(&rule)) {
+    if all && W::all_fit(words.iter().map(|&word| number(word)), &rule) {
         out.iter_mut().zip(words).for_each(|(out, &word)| *out = number(word).class());
         return 0;
     }
@@ -201,6 +202,12 @@ trait Word: Copy + Default + PartialOrd {
         (self >= Self::default()) & (self <= rule.top) & self.is_whole()
     }
 
+    /// Whether all values are classes.
+    #[inline(always)]
+    fn all_fit(words: impl Iterator<Item = Self>, rule: &RuleOf<Self>) -> bool {
+        words.fold(true, |fit, word| fit & word.fits(rule))
+    }
+
     /// Makes `out` the class, or -1; whether it counts and is no class.
     #[inline(always)]
     fn judge<F: Number>(self, rule: &RuleOf<Self>, out: &mut F) -> bool {
@@ -240,6 +247,16 @@ macro_rules! integer_words {
             #[inline(always)]
             fn is_whole(self) -> bool {
                 true
+            }
+
+            #[allow(unused_comparisons, clippy::absurd_extreme_comparisons, reason = "there are unsigned types too")]
+            #[inline(always)]
+            fn all_fit(words: impl Iterator<Item = Self>, rule: &RuleOf<Self>) -> bool {
+                if <$type>::MIN == 0 {
+                    return words.fold(true, |fit, word| fit & (word <= rule.top));
+                }
+                // The sign is set of what is below 0, and of the distance of what is above; 64 bits are not compared on every machine.
+                words.fold(0, |signs, word| signs | word | rule.top.wrapping_sub(word)) >= 0
             }
         }
     )+};

@@ -18,7 +18,7 @@ pub(crate) struct Tile<F> {
     pub(crate) len: usize,
     /// Number of channels.
     pub(crate) channels: usize,
-    /// Elements a row, whole vectors.
+    /// Elements a row, whole strips.
     pub(crate) row: usize,
     /// Input by channel; kernels overwrite it with predictions or with the gradient.
     pub(crate) logits: Vec<F>,
@@ -68,3 +68,6 @@ pub(crate) const fn row(channels: usize) -> usize {
 
 /// Voxels a block: the work that one thread takes at a time; a whole number of tiles.
 pub(crate) const BLOCK: usize = 16_384;
+
+/// Voxels that go through the loops of a kernel together; rows of tiles are whole numbers of them.
+pub(crate) const STRIP: usize = 64;

@@ -3,6 +3,8 @@
 use exacta_core::ndarray::{ArrayBase, ArrayView1, ArrayViewD, Axis, Ix6, IxDyn, RawData, Slice};
 use exacta_core::{Error, Result};
 
+use crate::dispatch::dispatch;
+
 /// An array as batch, channel and four spatial axes, neighbouring axes merged where memory allows.
 ///
 /// Voxels are numbered in C order of the spatial axes as the caller has them, so no layout changes a sum.
@@ -89,7 +91,7 @@ pub(crate) fn read<T: Copy, F>(
     pieces(view, at, start, out.len(), |done, piece| match piece {
         Piece::Slice(slice) => {
             let out = &mut out[done..done + slice.len()];
-            exacta_core::dispatch!(level, simd => convert_all(simd, slice, convert, out));
+            dispatch!(level, simd => convert_all(simd, slice, convert, out));
         }
         Piece::Line(line) => {
             for (out, &value) in out[done..].iter_mut().zip(line) {

@@ -5,7 +5,7 @@ use fearless_simd::{Select, Simd, SimdBase};
 use super::lanes::{Goal, Mask, add_sums, exponent, log_one_plus, only, power_of, total};
 use super::plan::{Factors, Layout, Plan, Pointwise, Sums};
 use crate::number::Number;
-use crate::tile::Tile;
+use crate::voxels::{Rows, Voxels};
 
 /// Prediction of some voxels and what follows from it.
 struct Prediction<V> {
@@ -49,30 +49,36 @@ fn predict<S: Simd, F: Number>(
 
 #[expect(clippy::cast_precision_loss, reason = "channels are below 2^24")]
 #[inline(always)]
-fn goal<S: Simd, F: Number>(simd: S, tile: &Tile<F>, label: F::Wide<S>, c: usize, at: usize) -> Goal<S, F> {
-    if tile.goals.is_empty() {
-        Goal::Is(label.simd_eq(F::Wide::<S>::splat(simd, F::from_f64(c as f64))))
+fn goal<S: Simd, F: Number>(simd: S, voxels: &Voxels<'_, F>, label: F::Wide<S>, c: usize, at: usize) -> Goal<S, F> {
+    if voxels.is_one_hot() {
+        Goal::Number(F::Wide::<S>::from_slice(simd, &voxels.goals(c)[at..at + F::LANES]))
     } else {
-        Goal::Number(F::Wide::<S>::from_slice(simd, &tile.goals[c * tile.row + at..c * tile.row + at + F::LANES]))
+        Goal::Is(label.simd_eq(F::Wide::<S>::splat(simd, F::from_f64(c as f64))))
     }
 }
 
-/// Adds the sums of a tile.
+/// Adds the sums of some voxels.
 #[inline(always)]
-pub(super) fn sums<S: Simd, F: Number>(simd: S, plan: &Plan<F>, sigmoid: bool, tile: &Tile<F>, out: &mut [f64]) {
+pub(super) fn sums<S: Simd, F: Number>(
+    simd: S,
+    plan: &Plan<F>,
+    sigmoid: bool,
+    voxels: &Voxels<'_, F>,
+    out: &mut [f64],
+) {
     let zero = F::Wide::<S>::splat(simd, F::default());
-    let n = tile.channels;
+    let n = voxels.channels;
     let layout = Layout { channels: n };
     let has_pointwise = plan.pointwise != Pointwise::Nothing;
     for c in 0..n {
         let (mut first, mut second, mut third, mut pointwise) = (zero, zero, zero, zero);
-        for at in (0..tile.len).step_by(F::LANES) {
-            let label = F::Wide::<S>::from_slice(simd, &tile.labels[at..at + F::LANES]);
+        let logits = voxels.logits(c);
+        for at in (0..voxels.len).step_by(F::LANES) {
+            let label = F::Wide::<S>::from_slice(simd, &voxels.labels[at..at + F::LANES]);
             let keep = label.simd_ge(zero);
-            let from = c * tile.row + at;
-            let z = F::Wide::<S>::from_slice(simd, &tile.logits[from..from + F::LANES]);
+            let z = F::Wide::<S>::from_slice(simd, &logits[at..at + F::LANES]);
             let prediction = predict::<S, F>(simd, sigmoid, has_pointwise, keep, z);
-            let goal = goal::<S, F>(simd, tile, label, c, at);
+            let goal = goal::<S, F>(simd, voxels, label, c, at);
             if plan.sums != Sums::Nothing {
                 let to = [&mut first, &mut second, &mut third];
                 add_sums::<S, F>(simd, plan.sums, prediction.p, goal, to);
@@ -111,27 +117,28 @@ fn number<S: Simd, F: Number>(simd: S, goal: Goal<S, F>) -> (F::Wide<S>, F::Wide
     (g, one - g)
 }
 
-/// Turns the logits of a tile into their gradient.
+/// Writes the gradient of some voxels.
 #[inline(always)]
 pub(super) fn gradient<S: Simd, F: Number>(
     simd: S,
     plan: &Plan<F>,
     sigmoid: bool,
     factors: &Factors<F>,
-    tile: &mut Tile<F>,
+    voxels: &Voxels<'_, F>,
+    out: &mut Rows<'_, '_, F>,
 ) {
     let zero = F::Wide::<S>::splat(simd, F::default());
     let focal = matches!(plan.pointwise, Pointwise::Focal(_));
-    for c in 0..tile.channels {
+    for c in 0..voxels.channels {
         let a = F::Wide::<S>::splat(simd, factors.target[c]);
         let constant = F::Wide::<S>::splat(simd, factors.constant[c]);
-        for at in (0..tile.len).step_by(F::LANES) {
-            let label = F::Wide::<S>::from_slice(simd, &tile.labels[at..at + F::LANES]);
+        let logits = voxels.logits(c);
+        for at in (0..voxels.len).step_by(F::LANES) {
+            let label = F::Wide::<S>::from_slice(simd, &voxels.labels[at..at + F::LANES]);
             let keep = label.simd_ge(zero);
-            let from = c * tile.row + at;
-            let z = F::Wide::<S>::from_slice(simd, &tile.logits[from..from + F::LANES]);
+            let z = F::Wide::<S>::from_slice(simd, &logits[at..at + F::LANES]);
             let prediction = predict::<S, F>(simd, sigmoid, focal, keep, z);
-            let (g, absent) = number::<S, F>(simd, goal::<S, F>(simd, tile, label, c, at));
+            let (g, absent) = number::<S, F>(simd, goal::<S, F>(simd, voxels, label, c, at));
             let mut dz = zero;
             if plan.sums != Sums::Nothing {
                 let along = if plan.sums == Sums::Squared { constant * prediction.p } else { constant };
@@ -156,7 +163,7 @@ pub(super) fn gradient<S: Simd, F: Number>(
                 dz += (down * absent * plan.negative[c] - up * g * plan.positive[c]) * factors.scale;
             }
             let dz = only::<S, F>(simd, keep, dz);
-            dz.store_slice(&mut tile.logits[from..from + F::LANES]);
+            dz.store_slice(&mut out.channel(c, voxels.whole())[at..at + F::LANES]);
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::activation::Activation;
 use crate::batch::LossBatch;
 use crate::cross_entropy::CrossEntropy;
 use crate::dice::Dice;
+use crate::dispatch::dispatch;
 use crate::focal::Focal;
 use crate::generalized_dice::GeneralizedDice;
 use crate::logits::LogitsMut;
@@ -47,10 +48,10 @@ pub enum Pointwise {
 /// # Conventions
 /// Overlap: a ratio a case and selected class (or a case, for generalized Dice), averaged over both; over the cases with a
 /// voxel that counts, where voxels can be excluded. With `batch_dice` the sums of all cases are one case. Without the background, channel 0 is left out of the ratios
-/// alone, after the activation. `class_weight` makes the mean over classes a weighted one. Pointwise: over all channels and all counted voxels of the batch.
+/// alone, after the activation. `class_weight` makes the mean over classes a weighted one, and multiplies the weights of generalized Dice. Pointwise: over all channels and all counted voxels of the batch.
 /// A coefficient of 0 drops its term with all its checks.
 /// # Memory
-/// Two tiles a thread, some tens of kilobytes, and four numbers a class and block of 16,384 voxels.
+/// Some tens of kilobytes a thread, and four numbers a class and block of 16,384 voxels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Terms {
     /// What turns logits into predictions.
@@ -65,7 +66,7 @@ pub struct Terms {
     pub batch_dice: bool,
     /// Smoothing of the overlap ratio.
     pub smooth: Smooth,
-    /// Weight of each class in the mean of overlap ratios, one a channel.
+    /// Weight of each class in the mean of overlap ratios, or in the sums of generalized Dice, one a channel.
     pub overlap_weight: Option<Vec<f64>>,
     /// Weight of each class in the pointwise term, one a channel.
     pub pointwise_weight: Option<Vec<f64>>,
@@ -161,18 +162,18 @@ impl Terms {
         let layout = Layout { channels };
         let (level, activation) = (cpu.level, self.activation);
         let width = layout.width();
-        let mut sums = batch.sum_tiles::<F>(cpu, width, |tile, sums| {
+        let mut sums = batch.sum_voxels::<F>(cpu, width, |voxels, sums| {
             match activation {
-                Activation::Softmax => exacta_core::dispatch!(level, simd => softmax::sums(simd, &plan, tile, sums)),
+                Activation::Softmax => dispatch!(level, simd => softmax::sums(simd, &plan, voxels, sums)),
                 Activation::Sigmoid | Activation::None => {
                     let sigmoid = activation == Activation::Sigmoid;
-                    exacta_core::dispatch!(level, simd => elementwise::sums(simd, &plan, sigmoid, tile, sums));
+                    dispatch!(level, simd => elementwise::sums(simd, &plan, sigmoid, voxels, sums));
                 }
             }
             #[expect(clippy::cast_precision_loss, reason = "a tile is small")]
             {
-                sums[layout.included()] += tile.included as f64;
-                sums[layout.invalid()] += tile.invalid as f64;
+                sums[layout.included()] += voxels.included as f64;
+                sums[layout.invalid()] += voxels.invalid as f64;
             }
         });
         for row in sums.chunks_exact_mut(width) {
@@ -255,15 +256,15 @@ impl Terms {
         let plan: Plan<F> = self.plan(batch.channels())?;
         let factors = self.factors::<F>(batch, saved, grad_output)?;
         let (level, activation) = (cpu.level, self.activation);
-        batch.write_gradient::<F>(cpu, grad_input, |tile| {
-            let factors: &Factors<F> = &factors[if factors.len() == 1 { 0 } else { tile.case }];
+        batch.write_voxels::<F>(cpu, grad_input, |voxels, out| {
+            let factors: &Factors<F> = &factors[if factors.len() == 1 { 0 } else { voxels.case }];
             match activation {
                 Activation::Softmax => {
-                    exacta_core::dispatch!(level, simd => softmax::gradient(simd, &plan, factors, tile));
+                    dispatch!(level, simd => softmax::gradient(simd, &plan, factors, voxels, out));
                 }
                 Activation::Sigmoid | Activation::None => {
                     let sigmoid = activation == Activation::Sigmoid;
-                    exacta_core::dispatch!(level, simd => elementwise::gradient(simd, &plan, sigmoid, factors, tile));
+                    dispatch!(level, simd => elementwise::gradient(simd, &plan, sigmoid, factors, voxels, out));
                 }
             }
         })

@@ -53,7 +53,8 @@ impl Terms {
         let selected = usize::from(!self.include_background)..channels;
         let [first, second, third] = [0, 1, 2].map(|k| &row[k * channels..(k + 1) * channels][selected.clone()]);
         if let Overlap::GeneralizedDice(loss) = overlap {
-            let (value, entries) = loss.entries(self.smooth, first, second, third);
+            let weights = self.overlap_weight.as_ref().map(|weights| &weights[selected.clone()]);
+            let (value, entries) = loss.entries(self.smooth, [first, second, third], weights);
             return (value, selected.zip(entries).collect());
         }
         let weight = |c: usize| self.overlap_weight.as_ref().map_or(1.0, |weights| weights[c]);

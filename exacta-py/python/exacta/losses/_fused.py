@@ -71,13 +71,8 @@ def evaluate(
         raise ExactaValueError(
             f"alpha must be one number or have one value for each of the {input.shape[1]} classes; got {len(alpha)}"
         )
-    unweighted = options.overlap == "generalized" and overlap_weight is not None
-    unweighted |= kernel == "dice_focal" and point_weight is not None
-    lacks = "no class weights of this loss" if unweighted else ""
     tensors = Tensors(input, target, mask, None, weight)
-    native = isinstance(target, torch.Tensor) and serves(
-        options.backend, tensors, distributed=options.distributed, without=lacks
-    )
+    native = isinstance(target, torch.Tensor) and serves(options.backend, tensors, distributed=options.distributed)
     check_target(target, input, options.target_format)
 
     def plain(x: Tensor) -> Tensor:
