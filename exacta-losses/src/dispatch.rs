@@ -1,7 +1,8 @@
 //! Which instruction sets kernels are compiled for.
 
 /// As [`exacta_core::dispatch`], but on x86 for AVX2 and the baseline alone: vectors have eight lanes of single precision whatever the
-/// machine, for the bits of their sums, so that others would add to the time it takes to compile and little to speed.
+/// machine, for the bits of their sums, so that others would add to the time it takes to compile and little to speed. Plain
+/// arithmetic, which tests ask for, is the baseline's there: unrolled lane by lane, kernels of this size would take minutes.
 macro_rules! dispatch {
     ($level:expr, $simd:ident => $op:expr) => {{
         #[cfg(target_arch = "x86_64")]
@@ -14,13 +15,9 @@ macro_rules! dispatch {
                     #[inline(always)]
                     || $op,
                 )
-            } else if let Some($simd) = $crate::dispatch::scalar(level) {
-                $simd.vectorize(
-                    #[inline(always)]
-                    || $op,
-                )
             } else {
-                let $simd = level.as_sse2().expect("part of x86-64");
+                let level = level.as_sse2().or(exacta_core::Level::baseline().as_sse2());
+                let $simd = level.expect("part of x86-64");
                 $simd.vectorize(
                     #[inline(always)]
                     || $op,
@@ -32,15 +29,3 @@ macro_rules! dispatch {
     }};
 }
 pub(crate) use dispatch;
-
-/// Plain arithmetic, which tests ask for.
-#[cfg(all(target_arch = "x86_64", feature = "testing"))]
-pub(crate) fn scalar(level: exacta_core::Level) -> Option<fearless_simd::Fallback> {
-    level.is_fallback().then(fearless_simd::Fallback::new)
-}
-
-/// No machine asks for plain arithmetic.
-#[cfg(all(target_arch = "x86_64", not(feature = "testing")))]
-pub(crate) fn scalar(_: exacta_core::Level) -> Option<fearless_simd::Sse2> {
-    None
-}

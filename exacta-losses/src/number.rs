@@ -22,7 +22,6 @@ pub(crate) trait Number: SimdFloatElement + PartialOrd + Send + Sync + 'static {
     /// The numbers of an input, if it holds them one after the other in order of its axes.
     fn flat<'a>(logits: &LogitViews<'a>) -> Option<&'a [Self]>;
     /// The elements of an output, likewise; the output otherwise.
-    #[expect(clippy::result_large_err, reason = "no error, but the other way")]
     fn flat_mut(out: LogitsMut<'_>) -> Result<&mut [Self], LogitsMut<'_>>;
     /// The nearest number.
     fn from_f64(value: f64) -> Self;

@@ -370,7 +370,8 @@ fn gradient_with<S: Simd, F: Number, const ONE_HOT: bool>(
             (Sums::Nothing, _, false) => {
                 write!(|c, q, _b, _a| zero, |c, at, label| own::<S, F>(simd, label, c, &steep, at))
             }
-            (Sums::Nothing, _, true) => write!(|c, q, _b, _a| zero, |c, at, label| load(simd, &part.d[c], at)),
+            (Sums::Nothing, false, true) => write!(|c, q, _b, _a| zero, |c, at, label| zero),
+            (Sums::Nothing, true, true) => write!(|c, q, _b, _a| zero, |c, at, label| load(simd, &part.d[c], at)),
             (Sums::Squared, true, false) => {
                 write!(|c, q, b, a| b * q - a, |c, at, label| own::<S, F>(simd, label, c, &steep, at));
             }
