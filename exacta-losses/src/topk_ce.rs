@@ -14,7 +14,7 @@ use crate::predict::{class, lane_sum, predict, predict_with_entropy};
 use crate::real::{Float, not_kept};
 use crate::select::{Cut, largest};
 use crate::terms::{Factors, Layout, Overlap, Terms};
-use crate::tile::{BLOCK, Tile};
+use crate::tile::{BLOCK, STRIP, Tile};
 
 /// Mean cross-entropy of the k voxels of the batch where it is largest, `k = ceil(fraction n)` of n counted voxels; with
 /// `dice`, the weighted sum with soft Dice.
@@ -257,7 +257,7 @@ fn places_of(bytes: &[u8], places: &mut [u16; 512]) -> usize {
 
 /// Some voxels of a tile, by their places, as a tile of their own.
 fn gathered<F: Float>(cpu: &Cpu, batch: &LossBatch<'_>, tile: &Tile<F>, places: &[u16]) -> Tile<F> {
-    let row = places.len().next_multiple_of(F::LANES);
+    let row = places.len().next_multiple_of(STRIP);
     let mut few = Tile {
         len: places.len(),
         row,

@@ -268,9 +268,9 @@ fn blocks<S>(_: S, slices: &[&PackedSlice], border: bool, differs: &mut [u64], s
 
 #[cfg(test)]
 mod tests {
+    use exacta_core::LabelSpec;
     use exacta_core::ndarray::{ArrayD, Axis, IxDyn};
     use exacta_core::parallel::Threads;
-    use exacta_core::LabelSpec;
     use exacta_core::testing::{Case, cases, labels_of, levels};
     use proptest::prelude::*;
 

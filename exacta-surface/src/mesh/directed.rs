@@ -343,12 +343,8 @@ impl<'a, P: Patch> Direction<'a, P> {
         let counts: Vec<_> = counts.collect();
         let within = if counts.is_empty() { 0.0 } else { self.window.floor.sqrt() };
         let nearer = Nearer { within, counts };
-        let lone = Directed {
-            elements: Elements::Patches,
-            total: self.total,
-            weight: self.weight,
-            ..Directed::default()
-        };
+        let lone =
+            Directed { elements: Elements::Patches, total: self.total, weight: self.weight, ..Directed::default() };
         Directed { bins, nearer, resolved, max, ..lone }
     }
 }
