@@ -128,10 +128,10 @@ impl Corners {
                 }
             }
         }
-        // What one slice takes as words and as planes.
+        // What one slice takes as words and as planes. One label alone has no planes, and no corners but those of the image's edge.
         let (few, end, slice) = (self.few, self.slices.end, slice + 1);
         let found = self.sparse(side);
-        if found.found.len() > few && found.bytes() - known > 4 * 8 * planes * len && slice < end {
+        if planes > 0 && found.found.len() > few && found.bytes() - known > 4 * 8 * planes * len && slice < end {
             let mut dense = Planes::new(slice, planes, end + 1 - slice, len);
             after.into_iter().for_each(|after| dense.begin_with(after));
             self.found[side].push(Segment::Dense(dense));
