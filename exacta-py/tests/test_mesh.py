@@ -203,8 +203,3 @@ def test_unknown_backend(name):
     options = {"tolerance": 1} if name == "nsd" else {}
     with pytest.raises(exacta.ExactaValueError, match="backend"):
         getattr(functional, name)(P3, T3, spacing=1, surface="mesh", backend="opencl", **options, **BINARY)
-    # As the transform is unused, a mesh could be measured all the same: it is not, whatever the surface.
-    for surface in ("voxels", "mesh"):
-        with pytest.raises(NotImplementedError, match="triton") as caught:
-            getattr(functional, name)(P3, T3, spacing=1, surface=surface, backend="triton", **options, **BINARY)
-        assert isinstance(caught.value, exacta.ExactaNotImplementedError)

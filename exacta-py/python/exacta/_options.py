@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 
 from ._arrays import library_of
-from ._errors import ExactaError, ExactaNotImplementedError, ExactaTypeError, ExactaValueError, shown
+from ._errors import ExactaError, ExactaTypeError, ExactaValueError, shown
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -79,11 +79,8 @@ def check_thinning(value: Any) -> str:
 
 
 def check_backend(value: Any) -> None:
-    """Refuse a backend that does not exist, and one that does not serve arrays on the CPU."""
-    if check_choice("backend", value, ("auto", "native", "triton")) == "triton":
-        raise ExactaNotImplementedError(
-            'backend="triton" is for arrays on a GPU, and not part of this version; "auto" and "native" are'
-        )
+    """Refuse a backend that does not exist."""
+    check_choice("backend", value, ("auto", "native"))
 
 
 def check_unit(value: Any, axes: int, inputs: Inputs) -> str:
