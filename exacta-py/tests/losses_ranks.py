@@ -95,9 +95,9 @@ def check_bad_label(rank, backend):
         raise AssertionError("a bad label of another process went through")
 
 
-def check_model(rank, ranks, backend):
-    """DDP's average of the gradients is the gradient of the whole batch."""
-    parts = batches(ranks, None, ranks - 1)
+def check_model(rank, ranks, backend, compiled):
+    """DDP's average of the gradients, eager or of a compiled step, is the gradient of the whole batch."""
+    parts = batches(ranks, None, None if compiled else ranks - 1)
     whole = [torch.cat(tensors) for tensors in zip(*parts, strict=True)]
     torch.manual_seed(0)
     model = nn.Conv2d(3, 3, 3, padding=1).double()
@@ -105,9 +105,13 @@ def check_model(rank, ranks, backend):
     alone.load_state_dict(model.state_dict())
     build(losses.DiceCELoss, {}, "torch", False)(alone(whole[0]), whole[1]).backward()
     parallel = nn.parallel.DistributedDataParallel(model)
-    build(losses.DiceCELoss, {}, backend, True)(parallel(parts[rank][0]), parts[rank][1]).backward()
+    loss = build(losses.DiceCELoss, {}, backend, True)
+    torch._dynamo.reset()
+    program = torch.compile(lambda x, y: loss(parallel(x), y), backend="aot_eager", disable=not compiled)
+    program(parts[rank][0], parts[rank][1]).backward()
     for name, parameter in model.named_parameters():
-        close(parameter.grad, dict(alone.named_parameters())[name].grad, f"{backend} DDP {name}")
+        what = f"{backend} DDP {name}{', compiled' if compiled else ''}"
+        close(parameter.grad, dict(alone.named_parameters())[name].grad, what)
 
 
 def check_compiled(rank, ranks, backend):
@@ -127,24 +131,6 @@ def check_compiled(rank, ranks, backend):
             close(found, wanted, f"{kind.__name__} {options} {backend} compiled, {what}")
 
 
-def check_compiled_model(rank, ranks, backend):
-    """A compiled step with DDP: the gradient of the whole batch."""
-    torch._dynamo.reset()
-    parts = batches(ranks, None, None)
-    whole = [torch.cat(tensors) for tensors in zip(*parts, strict=True)]
-    torch.manual_seed(0)
-    model = nn.Conv2d(3, 3, 3, padding=1).double()
-    alone = nn.Conv2d(3, 3, 3, padding=1).double()
-    alone.load_state_dict(model.state_dict())
-    build(losses.DiceCELoss, {}, "torch", False)(alone(whole[0]), whole[1]).backward()
-    parallel = nn.parallel.DistributedDataParallel(model)
-    loss = build(losses.DiceCELoss, {}, backend, True)
-    program = torch.compile(lambda x, y: loss(parallel(x), y), backend="aot_eager")
-    program(parts[rank][0], parts[rank][1]).backward()
-    for name, parameter in model.named_parameters():
-        close(parameter.grad, dict(alone.named_parameters())[name].grad, f"{backend} compiled DDP {name}")
-
-
 def main():
     rank, ranks, store = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
     torch.set_num_threads(1)
@@ -153,10 +139,10 @@ def main():
         check_sums(rank, ranks, backend)
         check_no_voxel_anywhere(backend)
         check_bad_label(rank, backend)
-        check_model(rank, ranks, backend)
+        check_model(rank, ranks, backend, False)
         if ranks == 2:
             check_compiled(rank, ranks, backend)
-            check_compiled_model(rank, ranks, backend)
+            check_model(rank, ranks, backend, True)
     distributed.barrier()
     distributed.destroy_process_group()
     sys.stdout.flush()

@@ -12,8 +12,8 @@ use exacta_core::{Batch, Cpu, Error, Grid, InputFormat, Level, Result, Table};
 
 use crate::cells::{CornerCells, Slab};
 use crate::codes::{Places, mixed};
-use crate::segments::{Found, Planes, Segment, Sparse};
-use crate::words::ones;
+use crate::segments::{Planes, Segment, Sparse};
+use crate::words::{Found, ones};
 
 /// Finds the corner cells of every selected class, and counts, in one read of the labels.
 pub(crate) fn corner_cells(cpu: &Cpu, batch: &Batch<'_>) -> Result<(Table<Counts>, CornerCells)> {
@@ -362,6 +362,22 @@ mod tests {
         let (pred, target) = (labels_of(&shape, 1, 3, 5, 0), labels_of(&shape, 1, 3, 6, 1));
         for spec in [LabelSpec::index(3), LabelSpec::index(3).without_background()] {
             check(&Cpu::new(), &pred, &target, spec, &wanted(&pred, &target, spec));
+        }
+    }
+
+    /// It has no bit planes to keep, and all its corners lie on the edge of the image.
+    #[test]
+    fn an_image_of_one_label() {
+        let image = ArrayD::<i64>::zeros(IxDyn(&[1, 9, 2, 130]));
+        let spec = LabelSpec::index(1);
+        let wanted = wanted(&image, &image, spec);
+        for image in layouts(&image) {
+            for few in [0, FEW] {
+                let batch = Batch::new(image.view(), image.view(), spec, None).expect("a valid batch");
+                let (_, cells) = corner_cells_of(&Cpu::serial(), &batch, few).expect("valid labels");
+                assert_eq!(cells.counts(0, 0), [wanted[0][0].len() as u64; 2]);
+            }
+            check(&Cpu::new(), &image, &image, spec, &wanted);
         }
     }
 

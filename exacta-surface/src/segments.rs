@@ -8,15 +8,7 @@ use exacta_core::scan::PackedSlice;
 
 use crate::codes::{Places, mixed};
 use crate::pairs::moved;
-use crate::words::ones;
-
-/// Corners of one label in one word, and how many codes they have in their segment.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Found {
-    pub(crate) label: u32,
-    pub(crate) word: u32,
-    pub(crate) bits: u64,
-}
+use crate::words::{Found, ones};
 
 /// What some slices of corners hold.
 #[derive(Debug)]
@@ -25,7 +17,7 @@ pub(crate) enum Segment {
     Dense(Planes),
 }
 
-/// Words, and a code a bit.
+/// Words of corners, and a code a bit.
 #[derive(Debug, Default)]
 pub(crate) struct Sparse {
     pub(crate) found: Vec<Found>,

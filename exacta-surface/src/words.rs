@@ -11,7 +11,7 @@ use exacta_core::{Grid, InputFormat, LabelSpec};
 
 use crate::pairs::moved;
 
-/// Voxels of one label in one word of an image.
+/// Voxels, or corners, of one label in one word of an image.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Found {
     pub(crate) label: u32,
